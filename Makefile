@@ -22,7 +22,7 @@ build:
 python:
 	@scripts/setup test
 	cmake --preset release
-	cmake --build --preset release --target python_package veche_cli
+	cmake --build --preset release --target python_tests
 	ctest --preset release --label-regex python
 
 test: build
@@ -41,7 +41,7 @@ asan tsan:
 # The package for Python under the address sanitizer. Not part of `sanitize`: most of its minutes are Python's and PyTorch's.
 sanitize-python:
 	@scripts/setup test
-	cmake --preset asan && cmake --build --preset asan --target python_package veche_cli
+	cmake --preset asan && cmake --build --preset asan --target python_tests
 	ctest --test-dir build/asan --label-regex python --output-on-failure
 
 bench: build

@@ -3,7 +3,7 @@
 #   {"do": "train", "model", "batch", "optimizer", "steps", "save": FILE}   as cluster/ddp.py; "overlap": true
 #   {"do": "race", "model", "batch", "optimizer", "veche": arguments, "data": folder, "target", "every", "steps"}
 #                                                   until the test accuracy of node 0's model, measured as cluster/ddp.py does
-#   {"do": "mix", "floats", "repeats", "rounds"}    a ring of all nodes: veche.comm.mix_ beside its call in C++
+#   {"do": "mix", "floats", "repeats"}              veche.comm.mix_ on a ring of all nodes, as python/mixing.cc does it in C++
 #   {"do": "strategy", "floats", "steps", "rounds"} consensus in Python beside the built-in one, on threads
 # Node 0 prints what it has measured, as a JSON object.
 import veche
@@ -102,28 +102,18 @@ def race(request):
 
 
 def mix(request):
-    from veche import _session, _veche
-
     me, size = veche.rank(), veche.size()
-    ring = sorted({(me - 1) % size, me, (me + 1) % size})
-    row, readers = [(node, 1 / len(ring)) for node in ring], [node for node in ring if node != me]
     x = numpy.full(request["floats"], me, numpy.float32)
-
-    def seconds(exchange):
-        veche.comm.barrier()
-        start = time.perf_counter()
-        for _ in range(request["repeats"]):
-            exchange()
-        veche.comm.barrier()
-        return (time.perf_counter() - start) / request["repeats"]
-
-    loop, all_seconds = _session.loop(), []
-    for _ in range(request["rounds"] + 1):
-        ours = seconds(lambda: veche.comm.mix_(x))
-        all_seconds.append((ours, seconds(lambda: _veche.comm_mix(loop, x, row, readers))))
-    mean = veche.comm.allreduce_(x[:1].copy())
+    veche.comm.mix_(x)
+    veche.comm.barrier()
+    start = time.perf_counter()
+    for _ in range(request["repeats"]):
+        veche.comm.mix_(x)
+    veche.comm.barrier()
+    seconds = (time.perf_counter() - start) / request["repeats"]
+    mean = veche.comm.allreduce_(x[-1:].copy())
     veche.finish()
-    return {"seconds": all_seconds[1:], "difference": abs(float(mean[0]) - (size - 1) / 2), "rank": me}
+    return {"seconds": seconds, "difference": abs(float(mean[0]) - (size - 1) / 2), "rank": me}
 
 
 def strategy(request):

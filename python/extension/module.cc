@@ -45,6 +45,7 @@ PYBIND11_MODULE(_veche, module) {
   veche::python::add_loop(module);
   veche::python::add_comm(module);
   veche::python::add_job(module);
+  veche::python::add_dlpack(module);
   veche::python::add_runs(module);
   veche::python::add_topologies(module);
   veche::python::add_exceptions(module);

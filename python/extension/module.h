@@ -19,5 +19,6 @@ void add_dataset(py::module_& module);
 void add_loop(py::module_& module);
 void add_comm(py::module_& module);
 void add_job(py::module_& module);
+void add_dlpack(py::module_& module);
 
 }  // namespace veche::python

@@ -63,15 +63,25 @@ py::array_t<float> to_array(std::vector<float> values) {
   return py::array_t<float>(size, data, owner);
 }
 
-// A run on threads of its own. Python's thread, which gets Ctrl-C, waits for it in short turns.
+// A run on threads of its own; with `on_invitation` as a member of the grid. Python's thread, which gets
+// Ctrl-C, waits for it in short turns.
 class BackgroundRun {
  public:
   BackgroundRun(const Config& config, const std::string& resume, bool restart, bool keep, py::object on_start,
-                py::object on_progress, py::object on_evaluation, py::object on_notice) {
+                py::object on_progress, py::object on_evaluation, py::object on_notice,
+                py::object on_invitation, const std::string& invitation) {
     RunOptions options;
     options.resume = resume;
     options.restart = restart;
     options.keep = keep;
+    if (const Callback call = shared(std::move(on_invitation))) {
+      options.grid.emplace();
+      if (!invitation.empty()) options.grid->invitation = invitation;
+      options.grid->on_invitation = [call](const std::string& text) {
+        const py::gil_scoped_acquire hold;
+        (*call)(text);
+      };
+    }
     options.on_start = [this, call = shared(std::move(on_start))](const RunInfo& info) {
       info_ = info;
       const py::gil_scoped_acquire hold;
@@ -169,10 +179,10 @@ void add_runs(py::module_& module) {
           "The configuration file that repeats the run.");
   py::class_<BackgroundRun>(module, "BackgroundRun", "A run on threads of its own; it has started.")
       .def(py::init<const Config&, const std::string&, bool, bool, py::object, py::object, py::object,
-                    py::object>(),
+                    py::object, py::object, const std::string&>(),
            "config"_a, py::kw_only(), "resume"_a = "", "restart"_a = false, "keep"_a = true,
            "on_start"_a = py::none(), "on_progress"_a = py::none(), "on_evaluation"_a = py::none(),
-           "on_notice"_a = py::none())
+           "on_notice"_a = py::none(), "on_invitation"_a = py::none(), "invitation"_a = "")
       .def("wait", &BackgroundRun::wait, "seconds"_a, "Whether the run has ended.")
       .def("stop", &BackgroundRun::stop, "Ends the run after the current step, saved. Does not wait.")
       .def("result", &BackgroundRun::result, "Of a run that has ended; once.");

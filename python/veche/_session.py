@@ -45,7 +45,42 @@ def place() -> Any:
         if MEMBER in os.environ:
             _veche.join_local_job(pathlib.Path(os.environ.pop(MEMBER)).read_text())
         _place = _veche.place_in_job()
+        _tell_place(_place)
     return _place
+
+
+# As veche.launch -n sets them before the script starts.
+_VARIABLES = {"RANK": "rank", "WORLD_SIZE": "size", "LOCAL_RANK": "local_rank", "LOCAL_WORLD_SIZE": "local_size"}
+
+
+def _tell_place(here: Any) -> None:
+    """Under mpirun and srun: the variables that scripts read, and a signal by which to end."""
+    if here.size == 1:
+        _refuse_other_launchers()
+        return
+    for variable, name in _VARIABLES.items():
+        os.environ.setdefault(variable, str(getattr(here, name)))
+    # mpirun passes Ctrl-C on as SIGTERM.
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end_as_by_ctrl_c)
+
+
+def _end_as_by_ctrl_c(*_: object) -> None:
+    if os.getpid() == _process:
+        signal.raise_signal(signal.SIGINT)  # which waits while the optimizer makes its step
+        return
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a copy, such as a worker of a loader
+    signal.raise_signal(signal.SIGTERM)
+
+
+def _refuse_other_launchers() -> None:
+    """torchrun's processes would each train alone, which no message would tell."""
+    count = os.environ.get("WORLD_SIZE", "")
+    if "MASTER_ADDR" in os.environ and count.isdecimal() and int(count) > 1:
+        raise RequestError(
+            f"WORLD_SIZE = {count} and MASTER_ADDR are set, as by torchrun, whose processes do not find each other here: "
+            f"start the script with `python3 -m veche.launch -n {count}`, or with mpirun on several hosts"
+        )
 
 
 def rank() -> int:
@@ -67,6 +102,11 @@ def size() -> int:
 def first_step() -> int:
     """Steps that the run had made when this process began its part: above 0 in a resumed run."""
     return _first_step
+
+
+def steps() -> int:
+    """Steps that the run under way has made, by all members of a grid."""
+    return int(_loop.steps) if _loop is not None else 0
 
 
 def runs() -> int:
@@ -178,7 +218,7 @@ def start(
             text, keys,
             resume=resume or "", restart=restart, keep=keep, grid=grid is not None,
             invitation=grid if grid not in (None, "found") else None,
-            on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
+            on_invitation=show_invitation,
             on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
         )  # fmt: skip
     except RequestError as error:
@@ -192,6 +232,10 @@ def start(
     _runs += not idle
     after(loop)
     return loop
+
+
+def show_invitation(text: str) -> None:
+    print(f"invitation: {text}", file=sys.stderr, flush=True)
 
 
 def _in_python(sentence: str) -> str:

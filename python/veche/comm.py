@@ -23,10 +23,12 @@ def _floats(x: Any, name: str = "x") -> np.ndarray:
             raise TypeError(f"{name} is not contiguous: pass {name}.contiguous()")
         x = x.detach().numpy()
     if not isinstance(x, np.ndarray):
-        try:
+        try:  # before DLPack, as it tells of arrays that must not be changed, such as JAX's
             x = np.asarray(memoryview(x))
         except TypeError:
-            raise TypeError(f"{name} must be an array or tensor of float32, not {type(x).__name__}") from None
+            if not hasattr(x, "__dlpack__"):
+                raise TypeError(f"{name} must be an array or tensor of float32, not {type(x).__name__}") from None
+            x = _veche.array_by_dlpack(x, name)
     array: np.ndarray = x
     if array.dtype != np.float32:
         raise TypeError(f"{name} has the type {array.dtype}, and float32 is needed")
@@ -41,6 +43,8 @@ def _read(x: Any) -> np.ndarray:
     """A flat array of what the caller sends: of any type, on any device, and read-only too."""
     if hasattr(x, "detach") and hasattr(x, "data_ptr"):
         x = x.detach().cpu().numpy()
+    elif hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        x = np.from_dlpack(x)
     return np.ascontiguousarray(x, dtype=np.float32).reshape(-1)
 
 

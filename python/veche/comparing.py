@@ -12,7 +12,7 @@ from veche.configuration import kind, read_config
 from veche.measures import main_measure, shown
 from veche.progress import ProgressLine, is_shown
 from veche.results import Result, html_table, import_pyplot, size_of
-from veche.training import Watcher, is_virtual, run_to_the_end
+from veche.training import Watcher, is_on_grid, is_virtual, run_to_the_end
 
 if TYPE_CHECKING:
     import os
@@ -140,6 +140,8 @@ def compare(config: ConfigLike = None, variants: Mapping[str, Values] = {}, *, s
         raise RequestError(f"repeat = {repeat} makes no run; give 1 or more")
     words = notes_of({**({} if strategy is None else {"strategy": strategy}),
                       **({} if compress is None else {"compress": compress}), **variants})
+    if is_on_grid():
+        raise RequestError("a comparison makes several runs, and members of the grid join one: start it without --found and --join")
     if not words:
         raise RequestError("there is nothing to compare: give strategy=[...], compress=[...] or variants={...}")
     common = read_config(config, set, {"epochs": epochs, "steps": steps, "nodes": nodes, "seed": seed, "out": out})

@@ -12,7 +12,9 @@ from veche import _session
 from veche._veche import RequestError
 
 
-def shard(loader: Any, *, seed: int = 1, training: bool = True, per_step: float = 1) -> Shard:
+def shard(
+    loader: Any, *, seed: int = 1, training: bool = True, per_step: float = 1, global_batch: int | None = None
+) -> Shard:
     """An iterable like `loader`, of this node's part of the samples.
 
     All nodes get equally many batches. A loader of torch that shuffles is shuffled anew in every
@@ -21,11 +23,31 @@ def shard(loader: Any, *, seed: int = 1, training: bool = True, per_step: float 
 
     `training`: False for a loader of test samples, of which nothing is left out. `per_step`: batches
     between two calls of optimizer.step(): 4 with gradients of four batches, 1 / 2 with two optimizers
-    that both step for each batch.
+    that both step for each batch. `global_batch`: samples of each step of all nodes together, however
+    many they are; the loader's own batch size then does not count.
     """
     if not per_step > 0:
         raise RequestError(f"per_step = {per_step} is not a number of batches: give one above 0, such as 4, or 1 / 2")
-    return Shard(loader, seed, per_step if training else 0)
+    if global_batch is not None:
+        _check_global_batch(loader, global_batch, training, per_step)
+    return Shard(loader, seed, per_step if training else 0, global_batch)
+
+
+def _check_global_batch(loader: Any, batch: int, training: bool, per_step: int) -> None:
+    if not training or per_step != 1:
+        raise RequestError("global_batch is of a step of training: leave training=False and per_step out")
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
+        raise RequestError(f"global_batch needs a torch DataLoader, not {type(loader).__name__}")
+    if isinstance(loader.dataset, torch.utils.data.IterableDataset):
+        raise RequestError("global_batch needs a data set with an index, and this one is iterable")
+    if loader.num_workers:
+        raise RequestError(
+            f"global_batch follows the members from step to step, and num_workers = {loader.num_workers} loads "
+            "batches ahead of them: make the loader with num_workers=0"
+        )
+    if not 1 <= batch <= len(loader.sampler):
+        raise RequestError(f"global_batch = {batch} of {len(loader.sampler)} samples: give 1 to {len(loader.sampler)}")
 
 
 # Epochs begun with a loader in a run, as loops call `shard` anew in every epoch.
@@ -35,11 +57,14 @@ _epochs: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictio
 class Shard:
     """See `shard`."""
 
-    def __init__(self, loader: Any, seed: int, per_step: float):
+    def __init__(self, loader: Any, seed: int, per_step: float, global_batch: int | None = None):
         self.loader, self.seed, self.per_step = loader, seed, per_step
+        self.global_batch = global_batch
         self._begun: tuple[int, int] = (-1, 0)  # of a loader that cannot be a key
 
     def __len__(self) -> int:
+        if self.global_batch is not None:
+            return len(self.loader.sampler) // self.global_batch
         sampler = self._own_sampler()
         if sampler is not None:
             return sampler.batches()
@@ -59,6 +84,9 @@ class Shard:
 
     def __iter__(self) -> Iterator[Any]:
         epoch = self._next_epoch()
+        if self.global_batch is not None:
+            yield from _shares(self.loader, self.seed, epoch, self.global_batch)
+            return
         skip = self._batches_made(epoch)
         if skip and skip >= len(self):
             return
@@ -91,6 +119,34 @@ class Shard:
         return _Sampler(self.loader, self.seed, torch)
 
 
+def _order(loader: Any, seed: int, epoch: int, torch: Any) -> list[int]:
+    """The indices of all nodes in an epoch."""
+    if not isinstance(loader.sampler, torch.utils.data.RandomSampler):
+        return list(loader.sampler)
+    order = list(range(len(loader.dataset)))
+    random.Random(f"{seed}/{epoch}").shuffle(order)
+    return order
+
+
+def _shares(loader: Any, seed: int, epoch: int, batch: int) -> Iterator[Any]:
+    """This node's part of each global batch, until the epoch ends.
+
+    The number of steps that the run has made tells the place in the epoch, so all members have the
+    same place, newcomers and resumed ones too.
+    """
+    order = _order(loader, seed, epoch, sys.modules["torch"])
+    steps = len(order) // batch
+    while epoch * steps <= (begun := _session.steps()) < (epoch + 1) * steps:
+        rank, size = _session.rank(), _session.size()
+        if batch < size:
+            raise RequestError(f"global_batch = {batch} is less than a sample for each of {size} processes: give more")
+        first = (begun - epoch * steps) * batch
+        mine = order[first + batch * rank // size : first + batch * (rank + 1) // size]
+        yield loader.collate_fn([loader.dataset[i] for i in mine])
+        if _session.steps() == begun:
+            raise RequestError("with global_batch each batch is one optimizer.step(): call it, or leave the loop")
+
+
 class _Sampler:
     """This node's indices of an epoch, for a copy of a torch loader."""
 
@@ -104,12 +160,7 @@ class _Sampler:
         return each // batch if self.given.drop_last else -(-each // batch)
 
     def begin(self, epoch: int, skip: int) -> None:
-        sampler, data = self.given.sampler, self.torch.utils.data
-        if isinstance(sampler, data.RandomSampler):
-            all_ = list(range(len(self.given.dataset)))
-            random.Random(f"{self.seed}/{epoch}").shuffle(all_)
-        else:
-            all_ = list(sampler)
+        all_ = _order(self.given, self.seed, epoch, self.torch)
         rank, size = _session.rank(), _session.size()
         each = len(all_) // size
         self.indices = all_[rank : each * size : size][skip * self.given.batch_size :]

@@ -114,7 +114,10 @@ def _interrupted(result: Result) -> KeyboardInterrupt:
     step = result.summary["steps"]
     if result.folder is None:
         return KeyboardInterrupt(f"stopped after step {step}; keep=False saves nothing")
-    return KeyboardInterrupt(f"stopped after step {step}, saved; go on with veche.train(resume={str(result.folder)!r})")
+    again = f"veche.train(resume={str(result.folder)!r})"
+    if is_on_grid():
+        again = f"python3 -m veche.launch --resume {result.folder} {sys.argv[0]}"
+    return KeyboardInterrupt(f"stopped after step {step}, saved; go on with {again}")
 
 
 def is_virtual(config: Config) -> bool:
@@ -129,10 +132,27 @@ def _join_launched_job() -> None:
         place()
 
 
+def is_on_grid() -> bool:
+    """Whether veche.launch has started this process as a member that others join."""
+    return "VECHE_LAUNCH_GRID" in os.environ
+
+
+def _membership(config: Config) -> dict[str, Any]:
+    """Of the run that this process founds, joins or returns to; with the keys that it chooses for itself."""
+    from veche import _session
+
+    for key in filter(None, os.environ.get(_session.KEYS, "").splitlines()):
+        config.assign(key)
+    found = os.environ[_session.GRID] == "found"
+    if _session.FOLDER in os.environ:  # the script is the same, so it gives a configuration again
+        return {"on_invitation": _session.show_invitation, "returns_to": os.environ[_session.FOLDER]}
+    return {"invitation": "" if found else os.environ[_session.GRID], "on_invitation": _session.show_invitation}
+
+
 def run_to_the_end(config: Config, watcher: Watcher, line: Optional[ProgressLine], *, resume: str = "", restart: bool = False,
-                   keep: bool = True) -> tuple[Result, str]:
+                   keep: bool = True, **membership: Any) -> tuple[Result, str]:
     """Trains; the result, and its summary as the library writes it."""
-    options: dict[str, Any] = {"resume": resume, "restart": restart, "keep": keep}
+    options: dict[str, Any] = {"resume": resume, "restart": restart, "keep": keep, **membership}
     run: Union[BackgroundRun, ChildRun]
     try:
         _join_launched_job()
@@ -175,7 +195,9 @@ def _train(config: object, changes: object, shorthands: Mapping[str, object], re
     shown = is_shown(progress if isinstance(progress, bool) else None)
     line = ProgressLine(virtual=is_virtual(read)) if shown else None
     watcher = Watcher(line, on_progress, on_evaluation)
-    return run_to_the_end(read, watcher, line, resume=folder, restart=bool(restart), keep=bool(keep))[0]
+    membership = _membership(read) if is_on_grid() and not transport else {}
+    folder = membership.pop("returns_to", folder)
+    return run_to_the_end(read, watcher, line, resume=folder, restart=bool(restart), keep=bool(keep), **membership)[0]
 
 
 def train(config: ConfigLike = None, *, set: Mapping[str, object] = {}, epochs: Optional[float] = None,
@@ -196,7 +218,8 @@ def train(config: ConfigLike = None, *, set: Mapping[str, object] = {}, epochs: 
     on_evaluation   called with a dict per evaluation, as a line of metrics.jsonl
 
     Ctrl-C ends the run after the current step, saved, and raises KeyboardInterrupt with its folder. Callbacks are called on
-    another thread; their exceptions end the run and come out here. Under mpirun the ranks train one model together.
+    another thread; their exceptions end the run and come out here. Under mpirun the ranks train one model together, and by
+    python3 -m veche.launch --found and --join members that come and go.
     """
     shorthands = {"epochs": epochs, "steps": steps, "nodes": nodes, "seed": seed, "name": name, "out": out}
     return _train(config, set, shorthands, resume, restart, keep, progress, on_progress, on_evaluation, None)

@@ -1,12 +1,12 @@
-// Every registered strategy x every number of nodes x every kind of network, on exact problems. A
-// new strategy is tested here automatically.
+// Every strategy x every number of nodes x every kind of network, on exact problems. A new strategy
+// is tested here automatically. tests/python/embedded.cc runs the same over strategies in Python.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/support/network.h"
 #include "tests/support/problem.h"
-#include "veche/runtime/registry.h"
+#include "tests/support/tested_strategies.h"
 
 namespace veche {
 namespace {
@@ -22,7 +22,7 @@ struct Case {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const StrategyInfo& info : strategies()) {
+  for (const StrategyInfo& info : testing::tested_strategies()) {
     if (info.name == "hogwild") continue;  // not repeatable: see async_test
     for (const int nodes : {1, 2, 3, 4, 5, 7, 8, 16})
       for (const Network network : {Network::quiet, Network::unlucky})

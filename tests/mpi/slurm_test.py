@@ -43,12 +43,13 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 # The mean of the ranks, by one step from 0.
 LOOP = """
-import torch, veche
+import os, torch, veche
 x = torch.nn.Parameter(torch.zeros(1))
 opt = veche.Optimizer(torch.optim.SGD([x], lr=1.0), strategy="allreduce", keep=False)
 (x * -veche.rank()).sum().backward()
 opt.step()
 opt.finish()
+assert veche.rank() == int(os.environ["RANK"]) and veche.size() == int(os.environ["WORLD_SIZE"])
 print(f"{veche.rank()} of {veche.size()}: {x.item()}")
 """
 

@@ -77,6 +77,13 @@ class BenchTest(RunsTest):
         self.assertEqual((case["unit"], round(case["peer_value"]), case["required"]), ("us", 100, 1))
         self.assertAlmostEqual(case["ratio"], 100 / case["value"], delta=0.001 * case["ratio"])
 
+    def test_an_exchange_of_python_is_measured_beside_processes_in_cpp(self):
+        done = self.veche("bench", "python", "--quick", "--json", "--only", "mix")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case, = json.loads(done.stdout)["cases"]
+        self.assertEqual((case["unit"], case["peer"], case["required"]), ("1/s", "four processes in C++", 1 / 1.2))
+        self.assertGreater(min(case["value"], case["peer_value"]), 0)
+
     def test_testing_comes_to_what_pytorch_does(self):
         done = self.veche("bench", "evaluate", "--quick", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -43,8 +43,8 @@ class Consensus:
 
 
 @veche.strategy("python-choco", graph="undirected", codec="copies")
-class Choco:
-    """Consensus by codes of the changes."""
+class Choco(Consensus):
+    """Consensus by codes of the changes; without a codec, of the parameters."""
 
     def __init__(self):
         self.neighbors = self.graph.neighbors()
@@ -55,6 +55,9 @@ class Choco:
             self.copies.start()
 
     def after_step(self, step):
+        if not self.copies:
+            super().after_step(step)
+            return
         for node in self.neighbors:
             self.copies.send(node)
         for node in self.neighbors:

@@ -1,11 +1,16 @@
 """`veche.comm`, many runs in one process, and loops that end early, fail, or are killed."""
 
+import ctypes
+import gc
 import json
 import os
 import tempfile
 import unittest
+import weakref
 
+import numpy
 import python_loops
+import veche
 
 MPIRUN = os.environ.get("MPIRUN")
 
@@ -39,6 +44,81 @@ class Exchanges(LoopsTest):
         self.assertEqual((after["threads"], after["files"]), (before["threads"], before["files"]))
         # Each run has five vectors of 40 kB: one of them kept by each run would be 40 MB.
         self.assertLess(after["kilobytes"] - before["kilobytes"], 10_000)
+
+
+class DlTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("number", ctypes.c_int32), ("dimensions", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
+
+
+DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned of https://dmlc.github.io/dlpack, which NumPy 1.24 and torch 1.13 do not know."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", DELETER), ("flags", ctypes.c_uint64), ("tensor", DlTensor)]
+
+
+class Newer:
+    """An array of a library that speaks DLPack 1: nothing but the two methods."""
+
+    def __init__(self, read_only=False, kind=1, major=1):
+        self.memory, self.shape = (ctypes.c_float * 3)(1, 2, 3), (ctypes.c_int64 * 1)(2)
+        self.deleted = 0
+        tensor = DlTensor(ctypes.addressof(self.memory), kind, 0, 1, 2, 32, 1, self.shape, None, 4)  # the last two floats
+        me = weakref.ref(self)
+
+        def delete(_):
+            me().deleted += 1
+
+        self.managed = Versioned(major, 0, None, DELETER(delete),
+                                 int(read_only), tensor)
+
+    def __dlpack_device__(self):
+        return self.managed.tensor.kind, 0
+
+    def __dlpack__(self, *, max_version):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(ctypes.addressof(self.managed), b"dltensor_versioned", None)
+
+
+class Dlpack(unittest.TestCase):
+    """One process. exchanges.py has the version of torch 1.13, on several."""
+
+    def setUp(self):
+        self.addCleanup(veche.finish)
+
+    def test_in_place(self):
+        x = Newer()
+        self.assertIs(veche.comm.mix_(x, {0: 0.5}), x)
+        self.assertEqual(list(x.memory), [1, 1, 1.5])
+        gc.collect()
+        self.assertEqual(x.deleted, 1)  # the memory was given back
+
+    def test_refused(self):
+        for options, words in (({"read_only": True}, "read-only"), ({"kind": 2}, "not in the host's memory"), ({"major": 2}, "version 2")):
+            x = Newer(**options)
+            with self.assertRaisesRegex(TypeError, words):
+                veche.comm.allreduce_(x)
+            self.assertEqual(list(x.memory), [1, 2, 3])
+
+    def test_sent(self):
+        class Doubles:
+            """Only sent, so any type will do."""
+
+            array = numpy.array([1.5, 2.5])
+
+            def __dlpack__(self, **named):
+                return self.array.__dlpack__(**named)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        self.assertEqual([list(each) for each in veche.comm.allgather(Doubles())], [[1.5, 2.5]])
 
 
 class Ends(LoopsTest):

@@ -16,13 +16,21 @@ EXAMPLE = SCRIPTS.parents[2] / "examples" / "python" / "grid.py"
 STEPS = 1000  # far more than are made before "go"
 
 
+TRAIN = """
+import veche
+veche.train({"model": {"name": "vector", "length": 4}, "run": {"name": "returns", "steps": 10**9, "eval_every": 50}},
+            progress=False, on_evaluation=lambda line: print("at", line["step"], flush=True))
+"""
+
+
 class Member:
-    def __init__(self, folder, name, *how, seed=1, last=STEPS, words=()):
+    def __init__(self, folder, name, *how, seed=1, last=STEPS, words=(), script=None):
         own = {"grid.listen": "127.0.0.1:0", "grid.multicast": "false", "grid.name": name, "run.out": folder / "runs"}
         if "--resume" in how:
             del own["run.out"]
         keys = [word for key, value in own.items() for word in ("--set", f"{key}={value}")]
-        command = [sys.executable, "-B", "-m", "veche.launch", *how, *keys, SCRIPTS / "grid_member.py", last, seed, *words]
+        command = [sys.executable, "-B", "-m", "veche.launch", *how, *keys]
+        command += [SCRIPTS / "grid_member.py", last, seed, *words] if script is None else [SCRIPTS / script, *words]
         # A killed member cannot remove its keys.
         self.process = subprocess.Popen(list(map(str, command)), text=True, cwd=folder, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -134,6 +142,33 @@ class Grid(RunsTest):
                     self.assertLess(float(one.wait(r"^loss (\S+)$")[1]), 3)  # of a model that knows nothing: 4
                 views = [int(view) for one in (a, b, late) for line in one.lines for view in re.findall(r"view (\d+):", line)]
                 self.assertLess(max(views), 20)
+
+    def test_own_parts(self):
+        """A strategy, a learner and a data set in Python, by veche.train: one of three members is killed."""
+        for parts in ("line pass-on", "softmax python-allreduce"):
+            with self.subTest(parts):
+                start = lambda name, *how, dies=(): self.member(name, *how, script="grid_parts.py", words=[*parts.split(), *dies])
+                a = start("a", "--found")
+                invitation = a.wait(r"VECHE1-\S+")[0]
+                b, killed = start("b", "--join", invitation), start("c", "--join", invitation, dies=[20])
+                self.assertEqual(killed.end(), -signal.SIGKILL, killed.lines)
+                for one in a, b:
+                    self.assertEqual(one.end(), 0, one.lines)
+                    self.assertEqual(one.wait(r"^ended (\S+) after (\d+) with (\d+)$")[1], "steps")
+                    one.wait("^view 3: 2 nodes")
+                    self.assertEqual(one.wait("^learnt (.*)$")[1], "True", one.lines)
+
+    def test_a_member_of_train_returns(self):
+        """After Ctrl-C the exception says how, and the same script goes on where it was."""
+        script = self.folder / "train.py"
+        script.write_text(TRAIN)
+        a = self.member("a", "--found", script=script)
+        a.wait(r"^at \d+")
+        a.process.send_signal(signal.SIGINT)
+        self.assertNotEqual(a.end(), 0, a.lines)
+        step, folder = a.wait(r"stopped after step (\d+), saved; go on with python3 -m veche\.launch --resume (\S+) \S*train\.py").groups()
+        again = self.member("a", "--resume", folder, script=script)
+        self.assertGreater(int(again.wait(r"^at (\d+)")[1]), int(step))
 
     def test_example(self):
         done = subprocess.run([sys.executable, "-B", EXAMPLE, "--steps", "60"], cwd=self.folder, env=environment(),

@@ -1,5 +1,8 @@
 """Learners and data sets written in Python."""
 
+import os
+import subprocess
+import sys
 import unittest
 
 import numpy
@@ -21,6 +24,17 @@ PICTURES = {"data": {"name": "synthetic", "samples": 400, "test_samples": 20, "s
                      "augment": "none"},
             "cluster": {"nodes": 4}, "topology": {"graph": "ring"}, "strategy": {"name": "consensus"},
             "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.0}, "run": {"steps": STEPS}}
+
+
+JOB = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy, own_parts, veche
+for number, config in enumerate({configs!r}):
+    result = veche.train(config, keep=False, progress=False)
+    if result.rank == 0:
+        numpy.save(f"{{number}}.npy", numpy.array(result.parameters))
+"""
 
 
 class Learners(RunsTest):
@@ -61,6 +75,19 @@ class Learners(RunsTest):
             numpy.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-6)
             self.assertGreater(numpy.abs(mine - start).max(), 0.01, "it has learned")
         self.assertGreater(numpy.abs(loops[0] - loops[2]).max(), 1e-4, "models differ on a ring")
+
+    @unittest.skipUnless(os.environ.get("MPIRUN"), "no mpirun")
+    def test_ranks(self):
+        """A learner and a data set on two ranks, to the bits of two threads."""
+        two = {"cluster": {"nodes": 2}, "run": {"steps": 20}}
+        configs = [{**LINE, **two}, {**STRIPES, **two}]
+        done = subprocess.run([*os.environ["MPIRUN"].split(), "-np", "2", sys.executable, "-B", "-c",
+                               JOB.format(folder=os.path.dirname(own_parts.__file__), configs=configs)],
+                              cwd=self.folder, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for number, config in enumerate(configs):
+            threads = veche.train(config, keep=False, progress=False)
+            numpy.testing.assert_array_equal(numpy.load(self.folder / f"{number}.npy"), threads.parameters)
 
     def test_line(self):
         # The four sites find the same line.

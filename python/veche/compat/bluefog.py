@@ -379,3 +379,17 @@ hierarchical_neighbor_allreduce = unmatched(
     "bf.hierarchical_neighbor_allreduce", 'use veche.Optimizer(..., strategy="hierarchical")'
 )
 set_machine_topology = unmatched("bf.set_machine_topology", 'use veche.Optimizer(..., strategy="hierarchical")')
+
+__all__ = [
+    "CommunicationType", "DistributedAdaptThenCombineOptimizer", "DistributedAdaptWithCombineOptimizer",
+    "DistributedGradientAllreduceOptimizer", "DistributedPullGetOptimizer", "DistributedPushSumOptimizer",
+    "DistributedWinPutOptimizer", "allgather", "allgather_nonblocking", "allreduce", "allreduce_",
+    "allreduce_nonblocking", "allreduce_nonblocking_", "allreduce_parameters", "barrier", "broadcast",
+    "broadcast_", "broadcast_nonblocking", "broadcast_nonblocking_", "broadcast_optimizer_state",
+    "broadcast_parameters", "hierarchical_neighbor_allreduce", "in_neighbor_ranks", "init",
+    "is_topo_weighted", "load_topology", "local_rank", "local_size", "neighbor_allgather",
+    "neighbor_allgather_nonblocking", "neighbor_allreduce", "neighbor_allreduce_nonblocking",
+    "out_neighbor_ranks", "pair_gossip", "pair_gossip_nonblocking", "poll", "rank", "set_machine_topology",
+    "set_topology", "shutdown", "size", "synchronize", "topology_util", "wait", "win_accumulate",
+    "win_create", "win_free", "win_get", "win_put", "win_update", "win_update_then_collect",
+]  # fmt: skip

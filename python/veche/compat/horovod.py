@@ -263,9 +263,11 @@ run = unmatched("hvd.run", "start the script with python3 -m veche.launch -n 4 s
 start_timeline = unmatched("hvd.start_timeline", "watch the run with veche watch (veche.Optimizer, keep=True)")
 
 __all__ = [
-    "Adasum", "Average", "Compression", "DistributedOptimizer", "Sum", "allgather", "allgather_async",
-    "allgather_object", "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "barrier", "broadcast",
-    "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object", "broadcast_optimizer_state",
-    "broadcast_parameters", "grouped_allreduce", "init", "is_initialized", "local_rank", "local_size", "poll", "rank",
-    "shutdown", "size", "synchronize",
+    "Adasum", "Average", "Compression", "DistributedOptimizer", "Max", "Min", "Product", "ReduceOp", "Sum",
+    "add_process_set", "allgather", "allgather_async", "allgather_object", "allreduce", "allreduce_",
+    "allreduce_async", "allreduce_async_", "alltoall", "barrier", "broadcast", "broadcast_",
+    "broadcast_async", "broadcast_async_", "broadcast_object", "broadcast_optimizer_state",
+    "broadcast_parameters", "grouped_allreduce", "init", "is_initialized", "join", "local_rank",
+    "local_size", "poll", "rank", "reducescatter", "run", "shutdown", "size", "start_timeline",
+    "synchronize",
 ]  # fmt: skip

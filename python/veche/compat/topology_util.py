@@ -132,3 +132,9 @@ def GetDynamicOnePeerSendRecvRanks(topo: Any, self_rank: int) -> Iterator[tuple[
 _WAY = "use one of ExponentialTwoGraph, RingGraph, StarGraph, MeshGrid2DGraph, FullyConnectedGraph, or a spec of docs/topologies.md"
 SymmetricExponentialGraph = unmatched("SymmetricExponentialGraph", _WAY)
 PowerTwoRingGraph = ExponentialTwoGraph  # its older name
+
+__all__ = [
+    "ExponentialGraph", "ExponentialTwoGraph", "FullyConnectedGraph", "GetDynamicOnePeerSendRecvRanks",
+    "GetRecvWeights", "GetSendWeights", "Links", "MeshGrid2DGraph", "PowerTwoRingGraph", "RingGraph",
+    "StarGraph", "SymmetricExponentialGraph",
+]  # fmt: skip

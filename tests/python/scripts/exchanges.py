@@ -17,6 +17,19 @@ WITH_TORCH = "torch" in sys.argv[1:]
 assert NODES == 3 and "torch" not in sys.modules
 
 
+class ByDlpack:
+    """As arrays of other libraries: it has no buffer, and is no tensor of torch's."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, stream=None):
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
 def vectors():
     """Of every kind that is taken, with 1 + ME in them, and a way to read them."""
     mine = np.full((2, 3), 1 + ME, np.float32)
@@ -32,6 +45,8 @@ def vectors():
         yield tensor, lambda: tensor.numpy()
         parameter = torch.nn.Parameter(torch.full((6,), 1.0 + ME))
         yield parameter, lambda: parameter.detach().numpy()
+        foreign = ByDlpack(torch.full((3, 2), 1.0 + ME))
+        yield foreign, lambda: foreign.tensor.numpy()
 
 
 def check(function, expected):
@@ -86,6 +101,8 @@ if WITH_TORCH:
     import torch
 
     refused(TypeError, "not contiguous", comm.allreduce_, torch.zeros(3, 2).t())
+    refused(TypeError, "not contiguous", comm.allreduce_, ByDlpack(torch.zeros(3, 2).t()))
+    refused(TypeError, "float64.*float32", comm.allreduce_, ByDlpack(torch.zeros(3).double()))
     refused(TypeError, "float64.*float32", comm.allreduce_, torch.zeros(3).double())
 
 # A thread counts on while this one waits for node 1, which waits until the thread has counted.
