@@ -62,6 +62,7 @@ soak: build
 	SEEDS=$(call part,1000000) build/release/bin/membership_schedules_test
 	TRIES=$(call part,10000) build/release/bin/grid_links_test --gtest_filter='Admission.*'
 	@scripts/setup soak
+	VECHE=$(CURDIR)/build/veche scripts/lighthouse
 	scripts/fuzz $(call part,70)
 	scripts/soak-cifar build/veche $(CIFAR10) $(call part,2)
 
