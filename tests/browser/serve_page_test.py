@@ -54,11 +54,10 @@ class Pictures(Page):
 
     def test_a_sample_is_answered_by_every_node(self):
         self.open("runs/a")
-        self.until(lambda: len(self.all(".sample")) == 20)
-        # Two of each class, by class; what a button shows is a test picture of that class.
+        self.until(lambda: self.all(".sample"))
+        # Two of each class, where there are, by class.
         names = [button.text for button in self.all(".sample")]
-        self.assertEqual(names, sorted(names))
-        self.assertEqual({int(name) for name in names}, set(self.labels))
+        self.assertEqual(names, [str(label) for label in range(10) for _ in range(min(2, self.labels.count(label)))])
         index = next(i for i, label in enumerate(self.labels) if label == int(names[0]))
         (self.folder / "first.png").write_bytes(png(8, 8, self.images[index]))
         self.browser.find_element(By.CSS_SELECTOR, ".sample").send_keys(Keys.ENTER)
@@ -113,7 +112,7 @@ class Drawn(Page):
     def setUp(self):
         super().setUp()
         write_bars(self.folder / "bars")
-        self.train("a", MLP, {"data.path": "bars", "run.steps": 40, "optimizer.lr": 0.1})
+        self.train("a", {key: value for key, value in MLP.items() if key != "data.name"}, {"data.path": "bars", "run.steps": 40, "optimizer.lr": 0.1})
         self.open("runs/a")
         self.until(lambda: len(self.all(".sample")) == 4)
         self.until(lambda: self.browser.execute_script("return [...document.querySelectorAll('.sample img')].every(one => one.complete)"))
@@ -178,7 +177,7 @@ class Tables(Page):
             self.fill(*row)
             self.until(lambda: self.rows("classes") and self.rows("classes")[0][:2] == told(self.predicted("row.csv")))
             self.assertEqual([row[1:3] for row in self.rows("nodes")], [told(self.predicted("row.csv", "--node", i)) for i in range(2)])
-        self.until(lambda: len(self.all(".sample")) == 20)
+        self.until(lambda: self.all(".sample"))
         self.click(".sample")
         self.until(lambda: self.text("verdict"))
         self.assert_usable("serve_page_table")

@@ -1,7 +1,6 @@
 """`veche serve` asked over real connections: right, wrong, damaged, huge, many at once."""
 
 import base64
-import collections
 import concurrent.futures
 import contextlib
 import http.client
@@ -77,14 +76,14 @@ class Serve(RunsTest):
     def test_samples_are_those_of_the_test_set(self):
         self.serve()
         status, found = self.asked("GET", "/samples")
-        self.assertEqual((status, found["set"], found["size"], len(found["samples"])), (200, "mnist", 40, 20))
+        self.assertEqual((status, found["set"], found["size"]), (200, "mnist", 40))
         for sample in found["samples"]:
             self.assertEqual(sample["label"], self.labels[sample["index"]])
             picture = base64.b64decode(sample["picture"].removeprefix("data:image/png;base64,"), validate=True)
             self.assertEqual(Image.open(io.BytesIO(picture)).tobytes(), self.images[sample["index"]])
-        # 20 samples of ten classes are two of each.
-        counts = collections.Counter(sample["label"] for sample in found["samples"])
-        self.assertLessEqual(max(counts.values()), 2)
+        # Up to 20 samples of ten classes are two of each, where there are.
+        self.assertEqual([sample["label"] for sample in found["samples"]],
+                         [label for label in range(10) for _ in range(min(2, self.labels.count(label)))])
         # What was read stays; a service that starts now says why it has none.
         (self.folder / "digits").rename(self.folder / "elsewhere")
         self.assertEqual(self.asked("GET", "/samples"), (200, found))
