@@ -14,7 +14,7 @@ namespace {
 
 using SampleJson = nlohmann::ordered_json;
 
-constexpr std::size_t kMostSamples = 20;
+constexpr std::size_t kMostSamples = 20, kMostPrompts = 6;
 constexpr std::size_t kMostBytes = 1U << 20U;  // of the pixels of all of them, but for a single larger one
 constexpr std::size_t kMostLooks = 10'000;     // labels looked at to find samples of every class
 constexpr std::size_t kPrompt = 80;            // bytes of a text
@@ -108,6 +108,7 @@ SampleJson read_samples(const TrainedModel& model) {
   if (input.table && dynamic_cast<const TableSet*>(&test) == nullptr)
     throw RequestError("the test rows come from several tables, which are not shown");
   std::size_t most = kMostSamples;
+  if (input.task == Task::language) most = kMostPrompts;
   if (input.normalization) most = std::clamp<std::size_t>(kMostBytes / input.shape.size(), 1, kMostSamples);
   SampleJson samples = SampleJson::array();
   for (const std::size_t index : choose(test, most)) {

@@ -2,7 +2,7 @@
 import {element, get} from "../../watch/front/dom.js";
 import {count, percent, three} from "../../watch/front/format.js";
 import {say} from "../../watch/front/words.js";
-import {asked, onSpeak, pill, tell} from "./common.js";
+import {asked, onSpeak, pill, tell, whoIs} from "./common.js";
 
 const MOST_CLASSES = 10;  // shown
 const MOST_ASKED = 20;    // of every node, so that its line stands also where it thinks otherwise
@@ -68,7 +68,7 @@ function draw() {
   get("nothing").hidden = last !== null;
   if (last === null) return;
   const {served, nodes} = last.found;
-  get("who").textContent = served.who;
+  get("who").textContent = whoIs(served.who);
   get("nodes-part").hidden = get("tick-legend").hidden = nodes.length === 0;
   get("nodes-title").textContent = say("Every node, at step {0}", count(last.found.nodes_step));
   if (served.value == null) drawClasses(last.found); else drawValues(last.found, last.truth);
@@ -76,6 +76,12 @@ function draw() {
   tell(served.value == null ? `${served.class}, ${percent(served.probability)}` : three(served.value));
 }
 onSpeak(draw);
+
+// On a phone the answer stands below the samples: scrolls to it where nothing of it is seen.
+export function scrollToAnswer() {
+  const panel = get("answer").closest("section");
+  if (panel.getBoundingClientRect().top > innerHeight - 100) panel.scrollIntoView();
+}
 
 let questions = 0;
 // Asks all models about a picture or a row. `truth`: the label or value of a sample of the test set.

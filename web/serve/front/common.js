@@ -28,6 +28,12 @@ export function tell(words, wrong = false) {
   get("told").className = wrong ? "wrong" : "unseen";
 }
 
+// Whose answer it is, as the service says it in English.
+export function whoIs(who) {
+  const [, nodes] = /^the average of (\d+) nodes$/.exec(who) ?? [], [, node] = /^node (\d+)$/.exec(who) ?? [];
+  return nodes ? say("the average of {0} nodes", nodes) : node ? say("node {0}", node) : who;
+}
+
 // The state in one word: a sentence of russian.js.
 export function pill(words, kind = "") {
   get("state").dataset.say = words;
@@ -42,7 +48,7 @@ export async function describeModel(more) {
     delete get("model").dataset.say;
     get("model").textContent = document.title = about.name;
     onSpeak(() => fillList(get("facts"), [
-      [say("Answers"), about.who], [say("Step"), count(about.step)], [say("Model"), about.model], [say("Parameters"), count(about.parameters)], ...more(about)]));
+      [say("Answers"), whoIs(about.who)], [say("Step"), count(about.step)], [say("Model"), about.model], [say("Parameters"), count(about.parameters)], ...more(about)]));
     pill("Ready", "right");
     return about;
   } catch (error) {

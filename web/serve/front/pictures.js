@@ -2,7 +2,7 @@
 import {choice, element, get} from "../../watch/front/dom.js";
 import {count} from "../../watch/front/format.js";
 import {say} from "../../watch/front/words.js";
-import {askAll} from "./answers.js";
+import {askAll, scrollToAnswer} from "./answers.js";
 import {addressOf, chooseSample, describeModel, offerSamples, onSpeak, showCommand, tell} from "./common.js";
 import {drawingPaper, lookOf, pictureOf, reachOf} from "./paper.js";
 
@@ -36,7 +36,7 @@ function middleOf(picture, look) {
 function askSample(sample, picture, look) {
   showSeen(middleOf(picture, look));
   const bytes = Uint8Array.from(atob(sample.picture.split(",")[1]), letter => letter.charCodeAt(0));
-  askAll(new Blob([bytes], {type: "image/png"}), sample.label, sample.class);
+  askAll(new Blob([bytes], {type: "image/png"}), sample.label, sample.class).then(scrollToAnswer);
 }
 
 async function askFile(file, look) {
@@ -46,7 +46,7 @@ async function askFile(file, look) {
   get("seen-place").replaceChildren();
   picture.decode().then(() => showSeen(middleOf(picture, look)), () => { /* the service says what is wrong with it */ })
     .finally(() => URL.revokeObjectURL(picture.src));
-  askAll(file);
+  askAll(file).then(scrollToAnswer);
 }
 
 function askDrawing(strokes, look) {

@@ -4,6 +4,7 @@ export const russian = {
   "Served model": "Модель", "Connecting…": "Соединение…", "Ready": "Готова", "Asking…": "Вопрос…", "Writing…": "Пишет…", "Stopped": "Остановлено", "No answer": "Нет ответа",
   "Dark": "Тёмная", "Light": "Светлая", "The service does not answer: {0}": "Сервис не отвечает: {0}",
   "Answers": "Отвечает", "Step": "Шаг", "Model": "Модель", "Parameters": "Параметров", "Sees": "Видит", "Classes": "Классов", "grey": "серое", "colour": "цветное",
+  "the average of {0} nodes": "среднее {0} узлов", "node {0}": "узел {0}",
   "Columns": "Столбцов", "Answers with": "Предсказывает", "Vocabulary": "Словарь", "Tokenizer": "Токенизатор", "{0} tokens": "токенов: {0}", "{0} symbols": "символов: {0}",
   "Ask about": "О чём спросить", "Samples": "Образцы", "Draw": "Рисунок", "File": "Файл",
   "{0} of {1} test samples of {2}": "{0} из {1} тестовых образцов {2}", "There are no samples: {0}": "Образцов нет: {0}", "the test set is empty": "тестовых данных нет",

@@ -2,7 +2,7 @@
 import {element, get} from "../../watch/front/dom.js";
 import {count, three} from "../../watch/front/format.js";
 import {say} from "../../watch/front/words.js";
-import {askAll} from "./answers.js";
+import {askAll, scrollToAnswer} from "./answers.js";
 import {addressOf, chooseSample, describeModel, offerSamples, onSpeak, showCommand} from "./common.js";
 
 const fields = new Map();  // by column
@@ -46,9 +46,9 @@ function showRow() { showCommand(`curl -d '${JSON.stringify(rowNow()).replaceAll
 
 function askRow(sample = null) {
   showRow();
-  if (!get("form").reportValidity()) return;  // a number that is none would be sent as missing
+  if (!get("form").reportValidity()) return null;  // a number that is none would be sent as missing
   if (!sample) chooseSample(null);
-  askAll(JSON.stringify(rowNow()), sample?.label ?? sample?.value, sample?.class);
+  return askAll(JSON.stringify(rowNow()), sample?.label ?? sample?.value, sample?.class);
 }
 
 async function start() {
@@ -59,8 +59,8 @@ async function start() {
   get("form").addEventListener("submit", event => { event.preventDefault(); askRow(); });
   get("form").addEventListener("change", () => askRow());
   get("clear").addEventListener("click", () => { fill({}); askRow(); });
-  const samples = await offerSamples((button, sample) => { button.append(element("b", {textContent: sample.class ?? three(sample.value)}), `№ ${count(sample.index)}`); },
-                                     sample => { fill(sample.row); askRow(sample); });
+  const samples = await offerSamples((button, sample) => { button.append(element("b", {textContent: sample.class ?? three(sample.value)}), `# ${count(sample.index)}`); },
+                                     sample => { fill(sample.row); askRow(sample)?.then(scrollToAnswer); });
   if (samples.length) fill(samples[0].row);
   showRow();
 }
