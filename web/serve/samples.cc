@@ -85,7 +85,8 @@ std::string prompt_of(const Dataset& set, const Tokenizer& tokenizer, std::size_
 SampleJson sample_of(const DataSource& source, const ModelInput& input, std::size_t index) {
   const Dataset& test = *source.test;
   SampleJson sample{{"index", index}};
-  if (const auto* pixels = dynamic_cast<const PixelSet*>(&test)) sample["picture"] = picture_of(*pixels, index);
+  if (const auto* pixels = dynamic_cast<const PixelSet*>(&test))
+    sample["picture"] = picture_of(*pixels, index);
   if (const auto* rows = dynamic_cast<const TableSet*>(&test)) sample["row"] = row_of(*rows, index);
   if (test.tokens() != nullptr) sample["text"] = prompt_of(test, *source.tokenizer, index);
   if (test.values() != nullptr) sample["value"] = test.values()->value(index);
@@ -104,7 +105,8 @@ SampleJson read_samples(const TrainedModel& model) {
   const ModelInput& input = model.input();
   const Dataset& test = *source.test;
   if (test.shape() != input.shape || test.task() != input.task || test.classes() != input.classes)
-    throw RequestError(fmt::format("'{}' is another data set now than when the run was trained", source.name));
+    throw RequestError(
+        fmt::format("'{}' is another data set now than when the run was trained", source.name));
   if (input.table && dynamic_cast<const TableSet*>(&test) == nullptr)
     throw RequestError("the test rows come from several tables, which are not shown");
   std::size_t most = kMostSamples;

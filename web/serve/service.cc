@@ -138,7 +138,8 @@ HttpReply PredictionService::answer(const HttpRequest& request) {
 std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
   const std::string& path = head.path;
   const bool posts = path == "/predict" || path == "/nodes";
-  const bool gets = path == "/" || path == "/health" || path == "/model" || path == "/metrics" || path == "/samples";
+  const bool gets =
+      path == "/" || path == "/health" || path == "/model" || path == "/metrics" || path == "/samples";
   if (!posts && !gets) return refusal(404, "no such page: POST a picture to /predict");
   const bool right = posts ? head.method == "POST" : head.method == "GET" || head.method == "HEAD";
   if (!right) {
@@ -152,9 +153,8 @@ std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
   if (path == "/model") return about();
   if (path == "/health")
     return json_reply({{"status", "ok"}, {"model", model_.name()}, {"step", model_.step()}});
-  return HttpReply{.type = "text/html; charset=utf-8",
-                   .body = rows_ ? kTablePage : kServePage,
-                   .headers = page_headers()};
+  return HttpReply{
+      .type = "text/html; charset=utf-8", .body = rows_ ? kTablePage : kServePage, .headers = page_headers()};
 }
 
 std::vector<float> PredictionService::sample_of(const HttpRequest& request) const {

@@ -82,7 +82,8 @@ HttpReply TextService::answer(const HttpRequest& request) {
 std::optional<HttpReply> TextService::route(const HttpRequest& head) {
   const std::string& path = head.path;
   const bool posts = path == "/generate";
-  const bool gets = path == "/" || path == "/health" || path == "/model" || path == "/metrics" || path == "/samples";
+  const bool gets =
+      path == "/" || path == "/health" || path == "/model" || path == "/metrics" || path == "/samples";
   if (!posts && !gets) return refusal(404, "no such page: POST the beginning of a text to /generate");
   if (posts ? head.method != "POST" : head.method != "GET" && head.method != "HEAD") {
     HttpReply reply =

@@ -55,12 +55,16 @@ export async function describeModel(more) {
     pill("No answer", "failed");
     tell(error.message, true);
     return null;
+  } finally {
+    document.body.classList.remove("loading");
   }
 }
 
 // Samples of the test set as buttons, or why there are none. `fill` puts the content of a sample into
-// its button, `pick` is told the chosen one.
-export async function offerSamples(fill, pick) {
+// its button, `pick` is told the chosen one. Until they are there, as many blank places as `expected`
+// are shown.
+export async function offerSamples(expected, fill, pick) {
+  get("samples").append(...Array.from({length: expected}, () => element("div", {className: "sample blank", textContent: "\u00a0"})));
   let found;
   try {
     found = await (await asked("samples")).json();

@@ -5,6 +5,7 @@ import {element, get} from "../../watch/front/dom.js";
 
 const PEN = 0.07;                // width on the paper, of its side
 const THIN = 0.05, THICK = 0.2;  // widths in the picture, of its shorter side
+const REACH = 20 / 28;           // the part of a picture that its thing fills, where it is not known: MNIST's
 const LARGE = 64;                // pixels: beyond, nothing is softened
 
 const grey = level => `rgb(${level}, ${level}, ${level})`;
@@ -17,10 +18,10 @@ export function lookOf(about) {
   const [red, green, blue] = about.mean.length === 3 ? about.mean : [mean, mean, mean];
   return {width, height, colored, mean: mean < 0.5 ? mean : 1 - mean,
           ground: colored ? `rgb(${[red, green, blue].map(one => Math.round(255 * one)).join(", ")})` : grey(mean < 0.5 ? 0 : 255),
-          ink: grey(mean < 0.5 ? 255 : 0), reach: 20 / 28};  // of MNIST
+          ink: grey(mean < 0.5 ? 255 : 0), reach: null};
 }
 
-// The part of a picture that its thing fills, from samples on a plain ground.
+// The part of a picture that its thing fills, from decoded samples on a plain ground.
 export function reachOf(pictures, look) {
   const canvas = element("canvas", {width: look.width, height: look.height}), pen = canvas.getContext("2d", {willReadFrequently: true});
   const dark = look.ink === grey(255);
@@ -50,14 +51,14 @@ function trace(pen, strokes, place, width) {
 
 // The strokes as the model sees them: a canvas of the size of its input.
 export function pictureOf(strokes, look) {
-  const points = strokes.flat(), side = Math.min(look.width, look.height), fine = side <= LARGE ? 4 : 1;
+  const reach = look.reach ?? REACH, points = strokes.flat(), side = Math.min(look.width, look.height), fine = side <= LARGE ? 4 : 1;
   const [left, right] = [Math.min(...points.map(one => one[0])), Math.max(...points.map(one => one[0]))];
   const [top, bottom] = [Math.min(...points.map(one => one[1])), Math.max(...points.map(one => one[1]))];
   const canvas = element("canvas", {width: look.width * fine, height: look.height * fine}), pen = canvas.getContext("2d", {willReadFrequently: true});
   pen.strokeStyle = "#fff";
   // The coverage of each pixel, with lines of a width in pixels and moved from the middle.
   const covered = (width, [x, y]) => {
-    const room = look.reach * side - width, length = Math.max(right - left, bottom - top);
+    const room = reach * side - width, length = Math.max(right - left, bottom - top);
     const scale = fine * (length > 0.05 ? room / length : side);  // a dot stays a dot
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);
@@ -71,7 +72,7 @@ export function pictureOf(strokes, look) {
     if (sum(covered(width, [0, 0]), one => one) / (look.width * look.height) < look.mean) thin = width; else thick = width;
   }
   const middle = covered(thin, [0, 0]), ink = sum(middle, one => one);
-  const most = side * (1 - look.reach) / 2, clamp = value => Math.max(-most, Math.min(most, value));
+  const most = side * (1 - reach) / 2, clamp = value => Math.max(-most, Math.min(most, value));
   const shift = [clamp(look.width / 2 - middle.reduce((all, one, i) => all + one * (i % look.width + 0.5), 0) / ink),
                  clamp(look.height / 2 - middle.reduce((all, one, i) => all + one * (Math.floor(i / look.width) + 0.5), 0) / ink)];
   return paintInk(covered(thin, shift), look);

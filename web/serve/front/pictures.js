@@ -6,6 +6,8 @@ import {askAll, scrollToAnswer} from "./answers.js";
 import {addressOf, chooseSample, describeModel, offerSamples, onSpeak, showCommand, tell} from "./common.js";
 import {drawingPaper, lookOf, pictureOf, reachOf} from "./paper.js";
 
+const MOST_SAMPLES = 20, MOST_BYTES = 2 ** 20;  // as in samples.cc
+const pictures = new Map();  // of the samples
 const WAYS = [["samples", "Samples"], ["draw", "Draw"], ["choose", "File"]];
 let way = "samples";
 function showWay() {
@@ -53,6 +55,7 @@ function askDrawing(strokes, look) {
   if (!strokes.length) return tell(say("Draw something first."));
   chooseSample(null);
   if (look.colored) look.ink = get("ink").value;
+  else if (pictures.size) look.reach ??= reachOf([...pictures.values()], look);
   const canvas = pictureOf(strokes, look);
   showSeen(canvas);
   canvas.toBlob(blob => askAll(blob), "image/png");
@@ -77,13 +80,11 @@ async function start() {
   const sheet = drawingPaper(look, strokes => askDrawing(strokes, look));
   get("ink-label").hidden = !look.colored;
   get("ink").addEventListener("input", () => { look.ink = get("ink").value; sheet.draw(); });
-  const pictures = new Map();
-  const samples = await offerSamples((button, sample) => {
+  const pixels = about.shape.reduce((all, one) => all * one), expected = Math.min(MOST_SAMPLES, Math.max(1, Math.floor(MOST_BYTES / pixels)));
+  await offerSamples(expected, (button, sample) => {
     const picture = element("img", {src: sample.picture, alt: "", width: 56, height: 56});
     pictures.set(sample, picture);
     button.append(picture, sample.class);
   }, sample => askSample(sample, pictures.get(sample), look));
-  await Promise.all([...pictures.values()].map(picture => picture.decode()));
-  if (samples.length && !look.colored) look.reach = reachOf([...pictures.values()], look);
 }
 start();

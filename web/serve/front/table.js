@@ -59,7 +59,7 @@ async function start() {
   get("form").addEventListener("submit", event => { event.preventDefault(); askRow(); });
   get("form").addEventListener("change", () => askRow());
   get("clear").addEventListener("click", () => { fill({}); askRow(); });
-  const samples = await offerSamples((button, sample) => { button.append(element("b", {textContent: sample.class ?? three(sample.value)}), `# ${count(sample.index)}`); },
+  const samples = await offerSamples(20, (button, sample) => { button.append(element("b", {textContent: sample.class ?? three(sample.value)}), `# ${count(sample.index)}`); },
                                      sample => { fill(sample.row); askRow(sample)?.then(scrollToAnswer); });
   if (samples.length) fill(samples[0].row);
   showRow();

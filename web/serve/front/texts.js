@@ -69,6 +69,6 @@ async function start() {
   const about = await describeModel(({context, tokenizer, vocabulary}) => [
     [say("Sees"), say("{0} tokens", count(context))], [say("Vocabulary"), say("{0} symbols", count(vocabulary))], [say("Tokenizer"), tokenizer]]);
   if (!about) return;
-  await offerSamples((button, sample) => button.append(sample.text), sample => { get("prompt").value = sample.text; showCall(); get("prompt").focus(); });
+  await offerSamples(6, (button, sample) => button.append(sample.text), sample => { get("prompt").value = sample.text; showCall(); get("prompt").focus(); });
 }
 start();
