@@ -65,7 +65,9 @@ class Pictures(Page):
         self.assert_answers("first.png")
         right = self.predicted("first.png")["label"] == self.labels[index]
         self.assertEqual(self.text("verdict"), "right" if right else f"wrong, labelled {names[0]}")
-        same = sum(row[1] == self.rows("classes")[0][0] for row in self.rows("nodes"))
+        served = self.rows("classes")[0][0]
+        self.assertEqual([row.get_attribute("textContent") for row in self.all("#nodes .other th")], [row[0] for row in self.rows("nodes") if row[1] != served])
+        same = sum(row[1] == served for row in self.rows("nodes"))
         self.assertEqual(self.text("agree"), f"{same} of 3 nodes say the same")
         # A line for each node stands in the bar of every class.
         self.assertEqual(len(self.all("#classes b")), 3 * len(self.all("#classes tr")))

@@ -71,6 +71,7 @@ function draw() {
   get("who").textContent = whoIs(served.who);
   get("nodes-part").hidden = get("tick-legend").hidden = nodes.length === 0;
   get("nodes-title").textContent = say("Every node, at step {0}", count(last.found.nodes_step));
+  get("other-legend").hidden = nodes.every(one => one.label === served.label);
   if (served.value == null) drawClasses(last.found); else drawValues(last.found, last.truth);
   drawVerdict(served, last.truth);
   tell(served.value == null ? `${served.class}, ${percent(served.probability)}` : three(served.value));

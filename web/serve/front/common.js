@@ -98,7 +98,7 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 function paint(theme) {
   document.documentElement.dataset.theme = theme;
   get("theme").dataset.say = theme === "dark" ? "Light" : "Dark";
-  sayPage();
+  get("theme").textContent = say(get("theme").dataset.say);
 }
 system.addEventListener("change", () => paint(system.matches ? "dark" : "light"));
 get("theme").addEventListener("click", () => paint(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));

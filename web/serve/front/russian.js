@@ -14,7 +14,7 @@ export const russian = {
   "Answer": "Ответ", "Nothing asked yet: the answer appears here.": "Вопроса ещё не было: ответ появится здесь.", "The averaged model": "Усреднённая модель", "Every node, at step {0}": "Каждый узел, шаг {0}",
   "class": "класс", "node": "узел", "probability": "вероятность", "value": "значение", "right": "верно", "wrong, labelled {0}": "неверно, метка: {0}",
   "{0} of {1} nodes say the same": "согласны узлов: {0} из {1}", "nodes from {0} to {1}": "узлы: от {0} до {1}", "in the test set: {0}": "в тестовых данных: {0}",
-  "bar: the averaged model": "полоса: усреднённая модель", "line: a node": "черта: узел",
+  "bar: the averaged model": "полоса: усреднённая модель", "line: a node": "черта: узел", "another class than the averaged model's": "не тот класс, что у усреднённой модели",
   "Row": "Строка", "missing": "нет значения", "missing; mean {0}": "нет; среднее {0}", "Fields may stay empty: the value is missing.": "Поля можно не заполнять: значения нет.",
   "Beginning": "Начало", "The beginning of the text": "Начало текста", "Number of tokens": "Число токенов", "Temperature": "Температура", "Most probable tokens, 0: all": "Самых вероятных, 0: все", "Seed": "Случайное начало", "Continue": "Продолжить", "Stop": "Остановить", "Text": "Текст", "Nothing written yet.": "Пока ничего не написано.",
   "{0} tokens, {1} per second": "токенов: {0}, в секунду: {1}", "The service has ended the text.": "Сервис прервал текст.",
