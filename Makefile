@@ -63,6 +63,7 @@ soak: soak-fuzz soak-services soak-seeds soak-grid soak-process soak-data
 # Every parser of files from outside, by libFuzzer.
 soak-fuzz:
 	@scripts/setup soak
+	VECHE=$(CURDIR)/build/veche scripts/lighthouse
 	scripts/fuzz $(call part,70)
 
 # Hostile clients beside a training and beside `veche serve`.

@@ -178,7 +178,12 @@ class Served(RunsTest):
         self.assertEqual((self.metric("veche_texts_total"), self.metric("veche_tokens_total")), (8, 240))
         about = json.loads(self.ask("GET", "/model").read())
         self.assertEqual((about["context"], about["vocabulary"], about["tokenizer"]), (16, len(set(RHYME)), "characters"))
-        self.assertIn(b"Continue a text", self.ask("GET", "/").read())
+        self.assertIn(b"continue a text", self.ask("GET", "/").read())
+        samples = json.loads(self.ask("GET", "/samples").read())["samples"]
+        self.assertTrue(samples)
+        for sample in samples:  # whole words of the text
+            self.assertRegex(sample["text"], r"^\S")
+            self.assertIn(sample["text"].replace("\n", " ") + " ", RHYME.replace("\n", " "))
 
     def test_a_client_that_goes_away_ends_its_text(self):
         # Large enough that its text takes many times as long as noticing that the client is gone: the tiny one writes all in a

@@ -1,8 +1,10 @@
 """`veche serve` asked over real connections: right, wrong, damaged, huge, many at once."""
 
+import base64
 import concurrent.futures
 import contextlib
 import http.client
+import io
 import json
 import pathlib
 import re
@@ -14,6 +16,8 @@ import tempfile
 import unittest
 import urllib.parse
 import zlib
+
+from PIL import Image
 
 from hostile import clients
 from pictures import png, write_digits
@@ -28,7 +32,7 @@ class Serve(RunsTest):
 
     def setUp(self):
         super().setUp()
-        self.images, _ = write_digits(self.folder / "digits")
+        self.images, self.labels = write_digits(self.folder / "digits")
         if Serve.trained is None:
             run, copy = self.train("a", MLP), tempfile.TemporaryDirectory(prefix="veche-test-")
             self.addClassCleanup(copy.cleanup)
@@ -69,6 +73,28 @@ class Serve(RunsTest):
         self.assertEqual([answer["served"]["classes"], *(node["classes"] for node in answer["nodes"])], expected)
         self.assertEqual(answer["served"]["who"], "the average of 3 nodes")
 
+    def test_samples_are_those_of_the_test_set(self):
+        self.serve()
+        status, found = self.asked("GET", "/samples")
+        self.assertEqual((status, found["set"], found["size"]), (200, "mnist", 40))
+        for sample in found["samples"]:
+            self.assertEqual(sample["label"], self.labels[sample["index"]])
+            picture = base64.b64decode(sample["picture"].removeprefix("data:image/png;base64,"), validate=True)
+            self.assertEqual(Image.open(io.BytesIO(picture)).tobytes(), self.images[sample["index"]])
+        # Up to 20 samples of ten classes are two of each, where there are.
+        self.assertEqual([sample["label"] for sample in found["samples"]],
+                         [label for label in range(10) for _ in range(min(2, self.labels.count(label)))])
+        # What was read stays; a service that starts now says why it has none.
+        (self.folder / "digits").rename(self.folder / "elsewhere")
+        self.assertEqual(self.asked("GET", "/samples"), (200, found))
+        self.assertEqual(self.veche("model", "export", "runs/a", "a.safetensors").returncode, 0)
+        for place, why in (("runs/a", "digits"), ("a.safetensors", "does not name its test set")):
+            self.end(self.process)
+            self.serve(place)
+            status, found = self.asked("GET", "/samples")
+            self.assertEqual((status, found["samples"]), (200, []))
+            self.assertIn(why, found["why"])
+
     def test_what_is_wrong_is_said(self):
         self.serve()
         good = png(8, 8, self.images[0])
@@ -86,6 +112,7 @@ class Serve(RunsTest):
                 (400, "top must be", "POST", "/predict?top=x", good),
                 (405, "POST one", "GET", "/predict", None),
                 (405, "GET it", "DELETE", "/health", None),
+                (405, "GET it", "POST", "/samples", good),
                 (404, "no such page", "GET", "/../etc/passwd", None),
                 (404, "no such page", "GET", "/x%0ay", None)):
             with self.subTest(told=told):
@@ -125,13 +152,14 @@ class Serve(RunsTest):
 
     def test_only_this_machine_or_who_has_the_token(self):
         self.serve()
-        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
-            status, content, _ = self.ask("GET", "/health", headers=headers)
-            self.assertEqual(status, 403, content)
+        for path in ("/health", "/samples"):
+            for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+                status, content, _ = self.ask("GET", path, headers=headers)
+                self.assertEqual(status, 403, content)
         self.end(self.process)
         address = self.serve("runs/a", "--host", "0.0.0.0")
         token = re.search(r"\?token=([0-9a-f]{32})$", address).group(1)
-        self.assertEqual(self.ask("GET", "/health")[0], 401)
+        self.assertEqual([self.ask("GET", path)[0] for path in ("/health", "/samples")], [401, 401])
         self.assertEqual(self.ask("GET", f"/health?token={token}")[0], 200)
         self.assertEqual(self.ask("GET", "/health", headers={"Authorization": f"Bearer {token}"})[0], 200)
 

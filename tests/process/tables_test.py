@@ -89,6 +89,15 @@ class Tables(TablesTest):
         self.assertAlmostEqual({each["class"]: each["probability"] for each in one["classes"]}["yes"], scores[0], delta=1e-6)
         both = self.post(address, [row, {"age": rows[1][1] or None, "town": rows[1][2]}])
         self.assertEqual(both["answers"][0], one)
+        with urllib.request.urlopen(address + "samples", timeout=LONGEST) as reply:
+            samples = json.load(reply)
+        written = {tuple(row[1:]) for row in clients(600) if row[0] % 5 == 0}  # the test rows
+        self.assertEqual((samples["size"], len(samples["samples"])), (120, 20))
+        for sample in samples["samples"]:
+            age = sample["row"]["age"]
+            self.assertIn(("" if age is None else float(age), sample["row"]["town"], sample["class"]), written)
+        of_all = self.post(address, samples["samples"][0]["row"], "nodes")
+        self.assertEqual(of_all["served"]["classes"], self.post(address, samples["samples"][0]["row"])["classes"])
         for wrong, sentence in (({"age": 3}, "has no town"), ({"age": "x", "town": "Bern"}, "age is 'x', which is no number"),
                                 ({"age": 3, "town": "Rom"}, "town is 'Rom', a category that no training row has"), (7, "is no object")):
             with self.assertRaises(urllib.error.HTTPError) as refused:
@@ -96,8 +105,8 @@ class Tables(TablesTest):
             self.assertEqual(refused.exception.code, 422)
             self.assertIn(sentence, json.load(refused.exception)["error"])
 
-    def post(self, address, rows):
-        request = urllib.request.Request(address + "predict", data=json.dumps(rows).encode())
+    def post(self, address, rows, path="predict"):
+        request = urllib.request.Request(address + path, data=json.dumps(rows).encode())
         with urllib.request.urlopen(request, timeout=LONGEST) as reply:
             return json.load(reply)
 

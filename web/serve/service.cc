@@ -13,7 +13,8 @@
 
 namespace veche::web {
 
-extern const char kServePage[];  // the text of page.html
+extern const char kServePage[];  // the text of page.html, for pictures
+extern const char kTablePage[];  // of table.html, for the rows of tables
 
 namespace {
 
@@ -36,13 +37,15 @@ std::size_t top_of(const HttpRequest& request, std::size_t classes) {
   return std::stoul(word);
 }
 
-// The columns of a row that the model needs, for GET /model.
+// The columns of a row that the model needs, for GET /model. "missing": some training rows lacked it.
 AnswerJson columns_of(const ModelInput& input) {
   AnswerJson columns = AnswerJson::array();
   if (!input.table) return columns;
   for (const TableScheme::Column& column : input.table->columns) {
     AnswerJson one{{"name", column.name}, {"kind", word_of(column.kind)}};
     if (column.kind == ColumnKind::category) one["categories"] = column.categories;
+    if (column.kind == ColumnKind::number) one["mean"] = column.mean;
+    one["missing"] = column.has_missing;
     columns.push_back(std::move(one));
   }
   return columns;
@@ -105,6 +108,7 @@ PredictionService::PredictionService(const std::filesystem::path& place, const S
                                      Guard guard)
     : CountedService(std::move(guard)),
       model_(place, options.node, options.threads),
+      samples_(model_),
       reader_(model_.input().table ? std::nullopt : std::optional<PictureReader>(model_.input())),
       rows_(model_.input().table ? std::optional<RowEncoder>(*model_.input().table) : std::nullopt),
       batcher_(model_, options.limits),
@@ -114,6 +118,7 @@ HttpReply PredictionService::answer(const HttpRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   HttpReply reply = [&] {
     try {
+      if (request.path == "/samples") return HttpReply{.body = samples_.json()};
       return request.path == "/predict" ? predict(request) : ask_nodes(request);
     } catch (const Refused& refused) {
       return refused.reply;
@@ -129,11 +134,12 @@ HttpReply PredictionService::answer(const HttpRequest& request) {
   return counted(std::move(reply));
 }
 
-// The answer if the headers alone decide; nullopt if an image follows.
+// The answer if the headers alone decide; nullopt if an image follows, or if the answer takes long.
 std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
   const std::string& path = head.path;
   const bool posts = path == "/predict" || path == "/nodes";
-  const bool gets = path == "/" || path == "/health" || path == "/model" || path == "/metrics";
+  const bool gets =
+      path == "/" || path == "/health" || path == "/model" || path == "/metrics" || path == "/samples";
   if (!posts && !gets) return refusal(404, "no such page: POST a picture to /predict");
   const bool right = posts ? head.method == "POST" : head.method == "GET" || head.method == "HEAD";
   if (!right) {
@@ -142,18 +148,23 @@ std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
     reply.headers.emplace_back("Allow", posts ? "POST" : "GET, HEAD");
     return reply;
   }
-  if (posts) return std::nullopt;
+  if (posts || path == "/samples") return std::nullopt;
   if (path == "/metrics") return metrics();
   if (path == "/model") return about();
   if (path == "/health")
     return json_reply({{"status", "ok"}, {"model", model_.name()}, {"step", model_.step()}});
-  return HttpReply{.type = "text/html; charset=utf-8", .body = kServePage, .headers = page_headers()};
+  return HttpReply{
+      .type = "text/html; charset=utf-8", .body = rows_ ? kTablePage : kServePage, .headers = page_headers()};
 }
 
 std::vector<float> PredictionService::sample_of(const HttpRequest& request) const {
+  if (rows_) {
+    JsonRows rows = read_rows(request.body, *rows_);
+    if (rows.is_list) throw Refused{refusal(400, "send one row to /nodes; /predict takes lists")};
+    return std::move(rows.samples.front());
+  }
   if (request.body.empty())
     throw Refused{refusal(400, "the request is empty: send the bytes of a JPEG or PNG")};
-  if (rows_) throw Refused{refusal(422, "the model sees rows of a table: POST them to /predict as JSON")};
   try {
     return reader_->read({reinterpret_cast<const std::uint8_t*>(request.body.data()), request.body.size()});
   } catch (const Damaged& damage) {
@@ -216,7 +227,10 @@ HttpReply PredictionService::about() const {
                      {"step", model_.step()},
                      {"nodes", model_.nodes()},
                      {"parameters", model_.parameters()},
+                     {"task", to_string(input.task)},
                      {"shape", {input.shape.channels, input.shape.height, input.shape.width}},
+                     {"mean", input.normalization ? AnswerJson(input.normalization->mean) : AnswerJson()},
+                     {"target", input.table ? AnswerJson(input.table->target.name) : AnswerJson()},
                      {"classes", input.task == Task::regression ? AnswerJson::array() : classes},
                      {"columns", columns_of(input)}});
 }

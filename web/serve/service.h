@@ -7,8 +7,9 @@
 #include "veche/base/thread/mutex.h"
 #include "veche/data/table/row_encoder.h"
 #include "veche/runtime/inference/trained_model.h"
-#include "web/serve/counted_service.h"
 #include "web/serve/batcher.h"
+#include "web/serve/counted_service.h"
+#include "web/serve/samples.h"
 
 namespace veche::web {
 
@@ -21,7 +22,8 @@ struct ServiceOptions {
 // A trained model over HTTP (docs/serving.md):
 //   POST /predict  an image: classes and probabilities of the served model; ?top=K of them.
 //                  Of a model of tables: a row {"column": value, ..}, or a list of rows
-//   POST /nodes    the same for every node of the run, besides the average
+//   POST /nodes    the same of one image or row for every node of the run, besides the average
+//   GET  /samples  some samples of the run's test set
 //   GET  /model    description of the model and its input
 //   GET  /health   whether it answers
 //   GET  /metrics  counters for Prometheus
@@ -47,6 +49,7 @@ class PredictionService : public CountedService {
   static constexpr int kMostNodes = 64;  // more nodes are not shown
 
   TrainedModel model_;
+  TestSamples samples_;
   const std::optional<PictureReader> reader_;  // of pictures
   const std::optional<RowEncoder> rows_;       // of the rows of a table
   Batcher batcher_;

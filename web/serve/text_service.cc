@@ -66,12 +66,13 @@ class TextEvents {
 
 TextService::TextService(const std::filesystem::path& place, std::optional<NodeId> node, int threads,
                          Guard guard)
-    : CountedService(std::move(guard)), model_(place, node, threads), writers_(kMostTexts) {
+    : CountedService(std::move(guard)), model_(place, node, threads), samples_(model_), writers_(kMostTexts) {
   model_.check_continues_texts();
 }
 
 HttpReply TextService::answer(const HttpRequest& request) {
   try {
+    if (request.path == "/samples") return counted({.body = samples_.json()});
     return counted(generate(request));
   } catch (const RequestError& error) {
     return counted(refusal(400, error.what()));
@@ -81,7 +82,8 @@ HttpReply TextService::answer(const HttpRequest& request) {
 std::optional<HttpReply> TextService::route(const HttpRequest& head) {
   const std::string& path = head.path;
   const bool posts = path == "/generate";
-  const bool gets = path == "/" || path == "/health" || path == "/model" || path == "/metrics";
+  const bool gets =
+      path == "/" || path == "/health" || path == "/model" || path == "/metrics" || path == "/samples";
   if (!posts && !gets) return refusal(404, "no such page: POST the beginning of a text to /generate");
   if (posts ? head.method != "POST" : head.method != "GET" && head.method != "HEAD") {
     HttpReply reply =
@@ -89,7 +91,7 @@ std::optional<HttpReply> TextService::route(const HttpRequest& head) {
     reply.headers.emplace_back("Allow", posts ? "POST" : "GET, HEAD");
     return reply;
   }
-  if (posts) return std::nullopt;
+  if (posts || path == "/samples") return std::nullopt;
   if (path == "/metrics") return metrics();
   if (path == "/model") return about();
   if (path == "/health")

@@ -6,6 +6,7 @@
 
 #include "veche/runtime/inference/trained_model.h"
 #include "web/serve/counted_service.h"
+#include "web/serve/samples.h"
 #include "web/serve/writers.h"
 
 namespace veche::web {
@@ -13,6 +14,7 @@ namespace veche::web {
 // A trained language model over HTTP (docs/serving.md):
 //   POST /generate  the beginning of a text: its continuation as server-sent events;
 //                   ?tokens= temperature= top_k= seed=
+//   GET  /samples   beginnings of test texts
 //   GET  /model     description of the model and its vocabulary
 //   GET  /health    whether it answers
 //   GET  /metrics   counters for Prometheus
@@ -34,7 +36,8 @@ class TextService : public CountedService {
   HttpReply metrics() const;
 
   TrainedModel model_;
-  Mutex model_mutex_;                                      // making a generation
+  Mutex model_mutex_;  // making a generation
+  TestSamples samples_;
   Writers writers_;
 };
 

@@ -1,5 +1,7 @@
 #include "veche/data/table/cell.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -94,6 +96,20 @@ std::optional<double> read_date(std::string_view text) {
   if (!take(text, ' ') && !take(text, 'T')) return {};
   const auto time = take_time(text);
   return time ? std::optional(days + *time) : std::nullopt;
+}
+
+std::string date_text(double days) {
+  const auto seconds = std::llround(days * 86400);
+  const std::chrono::sys_seconds when{std::chrono::seconds(seconds)};
+  const auto day = std::chrono::floor<std::chrono::days>(when);
+  const std::chrono::year_month_day date(day);
+  std::string text = fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+  const std::chrono::hh_mm_ss time(when - day);
+  if (when != day)
+    text += fmt::format("T{:02}:{:02}:{:02}", time.hours().count(), time.minutes().count(),
+                        time.seconds().count());
+  return text;
 }
 
 std::string shown(std::string_view text) {

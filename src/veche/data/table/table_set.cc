@@ -136,4 +136,20 @@ void TableSet::encode(const float* cells, std::span<float> out) const {
   }
 }
 
+std::vector<std::string> TableSet::texts(std::size_t index) const {
+  const float* const row = table_->row(rows_[index]);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const float cell = row[sources_[i].cell];
+    const ColumnKind kind = scheme_->columns[i].kind;
+    if (std::isnan(cell))
+      texts.emplace_back();
+    else if (kind == ColumnKind::category)
+      texts.push_back(table_->inputs()[sources_[i].cell].categories[static_cast<std::size_t>(cell)]);
+    else
+      texts.push_back(kind == ColumnKind::date ? date_text(cell) : fmt::format("{}", cell));
+  }
+  return texts;
+}
+
 }  // namespace veche

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "veche/data/sets/bulk_samples.h"
@@ -33,6 +34,10 @@ class TableSet final : public Dataset, public BulkSamples, private ValueTargets 
   const ValueTargets* values() const override {
     return scheme_->target.task == Task::regression ? this : nullptr;
   }
+
+  // The cells of a sample by column of the scheme, as texts that RowEncoder::encode reads; empty:
+  // missing.
+  std::vector<std::string> texts(std::size_t index) const;
 
   const std::shared_ptr<const TableScheme>& scheme() const { return scheme_; }
   const std::shared_ptr<const Table>& table() const { return table_; }

@@ -80,6 +80,15 @@ TEST(Cell, ReadsNumbersDatesAndMissingValues) {
     EXPECT_FALSE(read_date(text)) << text;
 }
 
+// The days are Python's: (datetime(2024, 2, 29, 18, 30) - datetime(1970, 1, 1)) / timedelta(days=1).
+TEST(Cell, DatesAreWrittenAsTheyAreRead) {
+  EXPECT_EQ(date_text(0), "1970-01-01");
+  EXPECT_EQ(date_text(11016), "2000-02-29");
+  EXPECT_EQ(date_text(-0.25), "1969-12-31T18:00:00");
+  EXPECT_EQ(date_text(19782.770833333332), "2024-02-29T18:30:00");
+  EXPECT_EQ(read_date(date_text(19782.770833333332)), 19782.770833333332);
+}
+
 TEST(CsvText, RowsEndOutsideOfQuotationMarks) {
   EXPECT_EQ(length_of_rows("a,b\n1,", ','), 4U);
   EXPECT_EQ(length_of_rows("\"a\n\",b\n1,\"\n", ','), 7U);
