@@ -126,11 +126,14 @@ void compare_costs(const Findings& findings, Answer& answer) {
     tell_price(findings, cheap, *fast, answer);
   if (const Finding* const top = best(findings); top != nullptr && next != nullptr && cheap.result) {
     const std::string value = strong(result_text(measure, top->result));
+    const bool again = top == fast && top != &cheap;  // the sentence before is about it
     append(answer.lead,
            top == &cheap
                ? told("{} also ends best ({}).", "{} и в конце лучше всех ({}).", name_of(cheap), value)
-               : told("{} ends best ({}), {} at {}.", "В конце лучше всех {} ({}), у {} {}.", name_of(*top),
-                      value, name_of(cheap), strong(result_text(measure, cheap.result))));
+               : told(again ? "It also ends best ({1}), {2} at {3}." : "{} ends best ({}), {} at {}.",
+                      again ? "В конце он же лучше всех ({1}), у {2} {3}."
+                            : "В конце лучше всех {} ({}), у {} {}.",
+                      name_of(*top), value, name_of(cheap), strong(result_text(measure, cheap.result))));
   }
   std::vector<const Finding*> others;
   for (const Finding& one : findings.all)

@@ -36,11 +36,11 @@ struct Range {
   }
 };
 
-// Millimetres of the drawing: the page's is half as wide as the page.
+// The drawing and its margins; on a page two drawings stand beside each other.
 struct Frame {
   double width, height, left, right, top, bottom;
 };
-constexpr Frame kPaper{640, 340, 70, 16, 34, 46}, kPage{440, 290, 48, 18, 10, 40};
+constexpr Frame kPaper{640, 340, 70, 16, 34, 46}, kPage{440, 276, 48, 18, 10, 26};
 
 // A value's place between two ends, from 0 to 1.
 class Axis {

@@ -105,7 +105,10 @@ Chart of_all(const Findings& findings, const Value& x, const Value& y) {
 
 }  // namespace
 
-std::vector<NamedChart> charts(const Findings& findings) {
+std::vector<NamedChart> charts(const Findings& ranked) {
+  Findings findings = ranked;
+  std::ranges::sort(findings.all, {}, &Finding::color);  // legends have the order in which runs were named
+
   const auto of_line = [](std::initializer_list<const char*> path, double scale) -> Value {
     return [keys = std::vector(path), scale](const RunRecord& run, std::size_t i) -> std::optional<double> {
       const auto found =
