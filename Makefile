@@ -63,11 +63,12 @@ soak: soak-fuzz soak-services soak-seeds soak-grid soak-process soak-data
 # Every parser of files from outside, by libFuzzer.
 soak-fuzz:
 	@scripts/setup soak
-	VECHE=$(CURDIR)/build/veche scripts/lighthouse
 	scripts/fuzz $(call part,70)
 
-# Hostile clients beside a training and beside `veche serve`.
+# Hostile clients beside a training and beside `veche serve`, and Lighthouse's scores of the pages.
 soak-services: build
+	@scripts/setup soak
+	VECHE=$(CURDIR)/build/veche scripts/lighthouse
 	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=$(call part,1200) python3 -B tests/process/services_soak.py
 
 # What a seed decides: orders of events, schedules of the membership, configurations. 40 orders are as many as sanitizers try.

@@ -3,31 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+
+#include "veche/base/text/figures.h"
 
 namespace veche::cli {
 
-std::string with_commas(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::lround(std::clamp(seconds, 0.0, 1e9)));
-  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
-  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
-std::string bytes(double count) {
-  constexpr std::array<const char*, 5> kUnits = {"bytes", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; count >= 1000 && unit + 1 < kUnits.size(); ++unit) count /= 1000;
-  return unit == 0 ? fmt::format("{:.0f} {}", count, kUnits[unit])
-                   : fmt::format("{:.3g} {}", count, kUnits[unit]);
-}
+std::string with_commas(std::uint64_t number) { return figures::count(static_cast<double>(number)); }
+std::string three(double value) { return figures::plain(figures::three(value)); }
+std::string duration(double seconds) { return figures::plain(figures::duration(seconds)); }
+std::string seconds(double value) { return figures::plain(figures::seconds(value)); }
+std::string bytes(double count) { return figures::plain(figures::bytes(count)); }
 
 std::string epochs(double done, double all) {
   // Two decimals, or more if a whole run is less than a tenth of an epoch.

@@ -8,6 +8,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "cli/train/job_view.h"
+#include "veche/base/text/figures.h"
 #include "veche/errors.h"
 #include "veche/runtime/record/measures_json.h"
 #include "veche/runtime/record/summary.h"
@@ -49,19 +50,18 @@ void print_table(const Json& lines, bool has_target) {
         with_commas(static_cast<std::uint64_t>(line["steps"].get<double>())),
         is_tested ? shown(its, tested->at("mean").get<double>(), tested->at("std").get<double>()) : "",
         is_tested ? shown(its, tested->at("average_model").get<double>()) : "",
-        fmt::format("{:.4f}", line["train_loss"].get<double>()),
-        with_commas(static_cast<std::uint64_t>(throughput_in(line).value_or(0))),
+        three(line["train_loss"].get<double>()),
+        three(throughput_in(line).value_or(0)),
         bytes(line["bytes_sent"].get<double>()),
         has_target && !line["reached_target"].get<bool>()
             ? "not reached"
-            : fmt::format("{:#.4g} +- {:.2g}{}", line["seconds"]["mean"].get<double>(),
-                          line["seconds"]["std"].get<double>(),
-                          is_virtual(line) && !all_virtual ? " virtual" : "")};
+            : figures::plain(figures::three(line["seconds"]["mean"].get<double>(),
+                                            line["seconds"]["std"].get<double>())) +
+                  (is_virtual(line) && !all_virtual ? " virtual" : "")};
     if (line.contains("compression")) {
       const Json& coding = line["compression"];
-      row.insert(row.end(), {fmt::format("{:.4g}", coding["ratio"].get<double>()),
-                             fmt::format("{:.3g}", coding["remembered"].get<double>()),
-                             fmt::format("{:.1f} s", coding["coding_seconds"].get<double>())});
+      row.insert(row.end(), {three(coding["ratio"].get<double>()), three(coding["remembered"].get<double>()),
+                             seconds(coding["coding_seconds"].get<double>())});
     } else if (coded) {
       row.insert(row.end(), {"", "", ""});
     }

@@ -55,12 +55,12 @@ void print_run(const RunResult& result) {
     const NodeReport& node = last.nodes[i];
     if (tested && node.test.count == 0) continue;
     ++rows;
-    table.row({std::to_string(i),
-               tested ? shown(measure, *measure.value(as_result(node.test, average)))
-                      : fmt::format("{:.6g}", node.train.loss()),
-               fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), with_commas(node.steps),
-               duration(node.compute_seconds), duration(node.waiting_seconds),
-               duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
+    table.row(
+        {std::to_string(i),
+         tested ? shown(measure, *measure.value(as_result(node.test, average))) : three(node.train.loss()),
+         three(std::sqrt(node.from_mean.l2_squared)), with_commas(node.steps), seconds(node.compute_seconds),
+         seconds(node.waiting_seconds), seconds(node.communication_seconds),
+         bytes(static_cast<double>(node.sent.bytes))});
   }
   tell("\n{}{}\n", result.wall_seconds ? "  all times are virtual\n" : "", table.text());
   if (rows < last.nodes.size())
@@ -73,21 +73,21 @@ void print_run(const RunResult& result) {
     tell("  averaged model         {}\n", all_measures(average));
   }
   const Disagreement apart = disagreement(last);
-  tell("  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
+  tell("  disagreement           {} % (coefficient of variation of the parameters)\n", three(100 * apart.cv));
   const std::string_view things = result.info.data.empty() ? "steps" : things_of(average.task);
-  const std::string speed = with_commas(static_cast<std::uint64_t>(last.targets_per_second));
+  const std::string speed = three(last.targets_per_second);
   if (result.wall_seconds)
-    tell("  speed                  {} {} a virtual second, {:.6g} virtual seconds of training, {} really\n",
-         speed, things, last.seconds, duration(*result.wall_seconds));
+    tell("  speed                  {} {} a virtual second, {} virtual seconds of training, {} really\n",
+         speed, things, three(last.seconds), duration(*result.wall_seconds));
   else
     tell("  speed                  {} {}/s, {} of training\n", speed, things, duration(last.seconds));
   if (result.info.stages > 1) tell_stages(result);
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
-    tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
+    tell("  staleness              {} on the average, {} at most, {} dropped\n", three(staleness.mean()),
          staleness.most, with_commas(staleness.dropped));
   if (const Coding coding = total_coding(last); !coding.empty())
-    tell("  codec                  {}: 1/{:.4g} of the bytes, {} of coding, {:.3g} remembered\n",
-         result.info.codec, coding.ratio(), duration(coding.seconds), std::sqrt(coding.remembered_squared));
+    tell("  codec                  {}: 1/{} of the bytes, {} of coding, {} remembered\n", result.info.codec,
+         three(coding.ratio()), duration(coding.seconds), three(std::sqrt(coding.remembered_squared)));
   const Traffic sent = total_sent(last);
   tell("  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
        with_commas(sent.messages));

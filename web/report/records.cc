@@ -36,13 +36,35 @@ std::vector<Json> lines_of(const fs::path& file) {
   std::istringstream text(read_text(file, file.string(), kMostText));
   for (std::string line; std::getline(text, line);) {
     Json json = Json::parse(line, nullptr, false);  // the last line may be truncated by a kill
-    if (json.is_object() && number(json, {"step"})) lines.push_back(std::move(json));
+    const auto step = json.is_object() ? number(json, {"step"}) : std::nullopt;
+    if (!step) continue;
+    while (!lines.empty() && *number(lines.back(), {"step"}) >= *step) lines.pop_back();  // a resumed run
+    lines.push_back(std::move(json));
   }
   return lines;
 }
 
+// By measurement. The sum over the nodes that are present would fall when a member is lost: instead
+// every node adds what it has sent since the measurement before.
+std::vector<double> sent_by(const std::vector<Json>& metrics) {
+  std::vector<double> sums, before;
+  double sum = 0;
+  for (const Json& line : metrics) {
+    const auto nodes = line.find("nodes");
+    for (std::size_t i = 0; nodes != line.end() && nodes->is_array() && i < nodes->size(); ++i) {
+      if (i == before.size()) before.push_back(0);
+      const double now = number((*nodes)[i], {"bytes_sent"}).value_or(before[i]);
+      sum += std::max(0.0, now - before[i]);
+      before[i] = now;
+    }
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
 // The summary at the current point of the run.
-Json summary_so_far(const std::vector<Json>& metrics) {
+Json summary_so_far(const RunRecord& run) {
+  const std::vector<Json>& metrics = run.metrics;
   Json json = Json::object();
   if (metrics.empty()) return json;
   const Json& last = metrics.back();
@@ -57,10 +79,8 @@ Json summary_so_far(const std::vector<Json>& metrics) {
   const std::string measure(main_measure(task).name);
   if (const auto value = number(last, {"average_model", measure.c_str()}))
     json[measure]["average_model"] = *value;
-  double bytes = 0;
   const Json nodes = last.contains("nodes") ? last["nodes"] : Json::array();
-  for (const Json& node : nodes) bytes += number(node, {"bytes_sent"}).value_or(0);
-  json["bytes_sent"] = bytes;
+  json["bytes_sent"] = run.sent.back();
   json["nodes"] = nodes.size();
   json["per_node"] = nodes;
   return json;
@@ -88,17 +108,30 @@ std::string without_seed(const std::string& name) {
 
 }  // namespace
 
-std::string config_value(const std::string& config, const std::string& section, const std::string& key) {
+std::vector<std::pair<std::string, std::string>> settings_of(const std::string& config) {
+  std::vector<std::pair<std::string, std::string>> settings;
   std::istringstream text(config);
-  bool inside = false;
+  std::string section;
   for (std::string line; std::getline(text, line);) {
-    if (line.starts_with("[")) inside = line == "[" + section + "]";
-    if (!inside || !line.starts_with(key + " = ")) continue;
-    std::string value = line.substr(key.size() + 3);
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with("[") && line.ends_with("]") && equals == std::string::npos) {
+      section = line.substr(1, line.size() - 2);
+    } else if (line.starts_with("#")) {
+    } else if (equals != std::string::npos && line.front() != ' ') {
+      settings.emplace_back(fmt::format("{}.{}", section, line.substr(0, equals)), line.substr(equals + 3));
+    } else if (!settings.empty()) {
+      settings.back().second += line;  // a list of several lines
+    }
+  }
+  for (auto& [key, value] : settings)
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
       value = value.substr(1, value.size() - 2);
-    return value;
-  }
+  return settings;
+}
+
+std::string config_value(const std::string& config, const std::string& section, const std::string& key) {
+  for (const auto& [name, value] : settings_of(config))
+    if (name == section + "." + key) return value;
   return "";
 }
 
@@ -124,6 +157,12 @@ Task RunRecord::task() const { return task_in(summary); }
 
 std::optional<double> throughput(const RunRecord& run) { return throughput_in(run.summary); }
 
+std::optional<double> bytes_sent(const RunRecord& run) {
+  const auto of_present = number(run.summary, {"bytes_sent"});
+  if (!of_present || run.sent.empty()) return of_present;
+  return std::max(*of_present, run.sent.back());
+}
+
 std::optional<Spread> over_runs(const RunGroup& group,
                                 const std::function<std::optional<double>(const RunRecord&)>& value) {
   std::vector<double> values;
@@ -146,12 +185,14 @@ RunRecord read_record(const fs::path& folder) {
   run.config = read_text(run.folder / "config.toml", (run.folder / "config.toml").string(), kMostText);
   std::error_code unknown;
   if (fs::exists(run.folder / "metrics.jsonl", unknown)) run.metrics = lines_of(run.folder / "metrics.jsonl");
+  run.sent = sent_by(run.metrics);
   if (fs::exists(run.folder / "samples.jsonl", unknown)) run.samples = lines_of(run.folder / "samples.jsonl");
   run.ended = fs::exists(run.folder / "summary.json", unknown);
-  run.summary = run.ended ? parsed(run.folder / "summary.json") : summary_so_far(run.metrics);
+  run.summary = run.ended ? parsed(run.folder / "summary.json") : summary_so_far(run);
   if (!run.ended) {
     run.summary["strategy"] = config_value(run.config, "strategy", "name");
     run.summary["model"] = config_value(run.config, "model", "name");
+    run.summary["data"] = config_value(run.config, "data", "name");
   }
   if (fs::exists(run.folder / "layout.json", unknown)) {
     const Json layout = parsed(run.folder / "layout.json");

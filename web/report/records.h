@@ -21,7 +21,8 @@ struct RunRecord {
   std::string config;  // the text of config.toml
   Json summary;        // from the last measurement if the run has not ended
   bool ended = false;
-  std::vector<Json> metrics;       // one per measurement
+  std::vector<Json> metrics;       // one per measurement, in the order of their steps
+  std::vector<double> sent;        // by measurement: bytes that all nodes have sent, lost ones included
   Json machine;                    // machine and version; null if not recorded
   std::vector<Json> samples = {};  // texts that a language model wrote, each with its step
 
@@ -35,6 +36,8 @@ struct RunGroup {
   std::vector<RunRecord> runs;
 };
 
+// The keys of config.toml with their values, "section.key", in the order of the file.
+std::vector<std::pair<std::string, std::string>> settings_of(const std::string& config);
 // The value of a key in config.toml, without quotes; empty if absent.
 std::string config_value(const std::string& config, const std::string& section, const std::string& key);
 
@@ -43,6 +46,9 @@ std::optional<double> number(const Json& json, std::initializer_list<const char*
 
 // The throughput of a run, of any version; nullopt if unknown.
 std::optional<double> throughput(const RunRecord& run);
+
+// What all nodes have sent; nullopt if unknown.
+std::optional<double> bytes_sent(const RunRecord& run);
 
 // Mean and deviation over the runs of a group that have the value; nullopt if none has.
 std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path);

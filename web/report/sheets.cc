@@ -1,223 +1,182 @@
-// The tables and charts of a report; page.cc has the page around them.
+// The tables of a report as people read them; files.cc has those for programs.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
+#include <cmath>
 
+#include "veche/base/text/figures.h"
 #include "veche/runtime/record/measures_json.h"
 #include "web/report/report.h"
 
 namespace veche::web {
 namespace {
 
-constexpr std::string_view kPlusMinus = " ± ";
-
-std::string quantity(double value, const char* unit) {
-  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
-  std::size_t step = 0;
-  while (value >= 1000 && step + 1 < std::size(kPrefixes)) {
-    value /= 1000;
-    ++step;
-  }
-  return fmt::format("{:.4g} {}{}", value, kPrefixes[step], unit);
-}
-
 const Measure& measure_of(const RunRecord& run) { return main_measure(run.task()); }
 
-// Over seeds if there are several, otherwise over the nodes of the single run.
-std::string result_of_nodes(const RunGroup& group) {
-  const Measure& measure = measure_of(group.runs.front());
-  const std::string name(measure.name);
-  const auto mean = over_runs(group, {name.c_str(), "mean"});
-  if (!mean) return "";
-  const auto of_nodes = over_runs(group, {name.c_str(), "std"});
-  const double std = mean->count > 1 ? mean->std : of_nodes ? of_nodes->mean : 0;
-  return shown(measure, mean->mean, std, kPlusMinus);
-}
+double or_missing(const std::optional<double>& value) { return value.value_or(std::nan("")); }
+double mean_or_missing(const std::optional<Spread>& value) { return value ? value->mean : std::nan(""); }
 
-std::string result_of_average(const RunGroup& group) {
-  const Measure& measure = measure_of(group.runs.front());
-  const std::string name(measure.name);
-  const auto found = over_runs(group, {name.c_str(), "average_model"});
-  if (!found) return "";
-  return found->count > 1 ? shown(measure, found->mean, found->std, kPlusMinus) : shown(measure, found->mean);
-}
-
-// The tasks of the runs, each once.
-std::vector<Task> tasks_of(const std::vector<RunGroup>& groups) {
-  std::vector<Task> tasks;
-  for (const RunGroup& group : groups)
-    for (const RunRecord& run : group.runs)
-      if (std::ranges::find(tasks, run.task()) == tasks.end()) tasks.push_back(run.task());
-  return tasks;
+std::string seconds_text(const std::optional<Spread>& seconds) {
+  return figures::seconds(mean_or_missing(seconds));
 }
 
 // "accuracy", or "accuracy or perplexity".
-std::string joined(const std::vector<Task>& tasks, const std::function<std::string_view(Task)>& word) {
-  std::vector<std::string_view> words;
-  for (const Task task : tasks)
-    if (std::ranges::find(words, word(task)) == words.end()) words.push_back(word(task));
-  return fmt::format("{}", fmt::join(words, " or "));
-}
-
-std::string capitalised(std::string_view text) {
-  std::string words(text);
-  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
-  return words;
-}
-
-std::string mean_of(const RunGroup& group, std::initializer_list<const char*> path, const char* format) {
-  const auto found = over_runs(group, path);
-  return found ? fmt::format(fmt::runtime(format), found->mean) : "";
-}
-
-std::string endings(const RunGroup& group) {
-  std::vector<std::string> ways;
-  for (const RunRecord& run : group.runs) {
-    const std::string way = run.ended ? run.text("stopped") : "not ended";
-    if (std::ranges::find(ways, way) == ways.end()) ways.push_back(way);
+Words titles_of(const std::vector<Task>& tasks) {
+  Words all = "";
+  for (const Task task : tasks) {
+    const Words title = title_of(main_measure(task));
+    const bool more = !all.english.empty();
+    all.english += (more ? " or " : "") + title.english;
+    all.russian += (more ? " или " : "") + (title.russian.empty() ? title.english : title.russian);
   }
-  return fmt::format("{}", fmt::join(ways, ", "));
+  return all;
 }
 
-double bytes_at(const Json& line) {
-  double bytes = 0;
-  if (const auto nodes = line.find("nodes"); nodes != line.end() && nodes->is_array())
-    for (const Json& node : *nodes) bytes += number(node, {"bytes_sent"}).value_or(0);
-  return bytes;
-}
-
-std::string cell(const std::optional<double>& value) { return value ? fmt::format("{:.10g}", *value) : ""; }
+std::string ending(const RunRecord& run) { return run.ended ? run.text("stopped") : "not ended"; }
 
 }  // namespace
 
-Sheet overview(const std::vector<RunGroup>& groups) {
-  const std::vector<Task> tasks = tasks_of(groups);
-  const auto title = [](Task task) { return main_measure(task).title; };
-  Sheet sheet({"run", "strategy", "graph", "model", "nodes", "seeds", "steps",
-               joined(tasks, title) + " of the nodes", "averaged model", "train loss", "disagreement",
-               "seconds", joined(tasks, things_of) + "/s", "sent", "ended"},
-              4);
-  for (const RunGroup& group : groups) {
-    const RunRecord& first = group.runs.front();
-    const auto seconds = over_runs(group, {"seconds"});
-    const auto bytes = over_runs(group, {"bytes_sent"});
-    const auto cv = over_runs(group, {"disagreement", "cv"});
-    const auto speed = over_runs(group, throughput);
-    sheet.row({group.name, first.text("strategy"), first.text("topology"), first.text("model"),
-               mean_of(group, {"nodes"}, "{:.0f}"), std::to_string(group.runs.size()),
-               mean_of(group, {"steps"}, "{:.0f}"), result_of_nodes(group), result_of_average(group),
-               mean_of(group, {"train_loss"}, "{:.4f}"), cv ? fmt::format("{:.3g} %", 100 * cv->mean) : "",
-               !seconds ? ""
-                        : (seconds->count > 1 ? fmt::format("{:.4g} ± {:.2g}", seconds->mean, seconds->std)
-                                              : fmt::format("{:.4g}", seconds->mean)) +
-                              (first.summary.contains("wall_seconds") ? " virtual" : ""),
-               speed ? fmt::format("{:.0f}", speed->mean) : "", bytes ? quantity(bytes->mean, "B") : "",
-               endings(group)});
-  }
-  return sheet;
+std::string goal_text(const Measure& measure, double goal) {
+  if (measure.unit != "%") return fmt::format("{} {}", measure.title, figures::three(goal));
+  const double shown = 100 * goal;
+  return figures::fixed(shown, std::abs(shown - std::round(shown)) < 1e-9 ? 0 : 1) + "\u00a0%";
 }
 
-Sheet nodes_of(const RunRecord& run, std::size_t most_rows) {
-  const Measure& measure = measure_of(run);
-  Sheet sheet({"node", fmt::format("test {}", measure.title), "train loss", "from the mean", "steps",
-               "computing s", "waiting s", "communicating s", "staleness", "sent"});
-  const auto nodes = run.summary.find("per_node");
-  if (nodes == run.summary.end() || !nodes->is_array()) return sheet;
-  for (std::size_t i = 0; i < std::min(nodes->size(), most_rows); ++i) {
-    const Json& node = (*nodes)[i];
-    const auto fixed = [&](const char* key) {
-      const auto value = number(node, {key});
-      return value ? fmt::format("{:.2f}", *value) : std::string();
-    };
-    const auto loss = number(node, {"train", "loss"}), l2 = number(node, {"l2"}),
-               steps = number(node, {"steps"});
-    const auto stale = number(node, {"staleness", "mean"});
-    const auto tested = number(node, {"test", std::string(measure.name).c_str()});
-    sheet.row({std::to_string(i), tested ? shown(measure, *tested) : "",
-               loss ? fmt::format("{:.4f}", *loss) : "", l2 ? fmt::format("{:.3g}", *l2) : "",
-               steps ? fmt::format("{:.0f}", *steps) : "", fixed("compute_seconds"), fixed("waiting_seconds"),
-               fixed("communication_seconds"), stale ? fmt::format("{:.3g}", *stale) : "",
-               quantity(number(node, {"bytes_sent"}).value_or(0), "B")});
-  }
-  return sheet;
+std::string result_text(const Measure& measure, const std::optional<Spread>& result) {
+  if (!result) return std::string(figures::kMissing);
+  const bool several = result->count > 1;
+  if (measure.unit == "%")
+    return several ? figures::percent(result->mean, result->std) : figures::percent(result->mean);
+  return several ? figures::three(result->mean, result->std) : figures::three(result->mean);
 }
 
-Sheet measurements(const RunRecord& run) {
-  const std::string per_second = throughput_key(run.task());
-  std::vector<std::string> head{"step", "epoch", "seconds", "bytes_sent", "learning_rate", per_second};
-  std::vector<std::pair<const char*, std::string>> values;  // the part of a line, and the measure
-  std::vector<std::string> names{"loss"};
-  for (const Measure& measure : measures_of(run.task()))
-    if (measure.name != "loss") names.emplace_back(measure.name);
-  for (const char* part : {"train", "average_model"})
-    for (const std::string& name : names) {
-      const auto has = [&](const Json& line) { return number(line, {part, name.c_str()}).has_value(); };
-      if (name == "auc" && std::ranges::none_of(run.metrics, has)) continue;
-      head.push_back(fmt::format("{}_{}", part, name));
-      values.emplace_back(part, name);
+Sheet overview(const Findings& findings) {
+  const bool settings =
+      std::ranges::any_of(findings.all, [](const Finding& one) { return !one.others.empty(); });
+  const std::string to = findings.goal ? " to " + goal_text(findings.measure(), *findings.goal) : "";
+  std::vector<Words> head{"run", "strategy", "graph", "codec"};
+  if (settings) head.emplace_back("settings");
+  head.insert(head.end(), {findings.goal ? "bytes" + to : "sent",
+                           (findings.virtual_time() ? "virtual seconds" : "seconds") + to,
+                           titles_of(findings.tasks).english + " at the end", "disagreement",
+                           things_per_second(findings.tasks.front())});
+  Sheet sheet(std::move(head), settings ? 5 : 4);
+  const auto or_dash = [](const std::string& text) {
+    return text.empty() ? std::string(figures::kMissing) : text;
+  };
+  for (const Finding& one : findings.all) {
+    std::vector<std::string> row{one.name(), one.strategy, or_dash(one.graph), one.codec};
+    if (settings) {
+      std::string text;
+      for (const auto& [key, value] : one.others)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, value);
+      row.push_back(or_dash(text));
     }
-  head.emplace_back("cv");
-  Sheet sheet(std::move(head));
-  for (const Json& line : run.metrics) {
-    std::vector<std::string> row{cell(number(line, {"step"})),          cell(number(line, {"epoch"})),
-                                 cell(number(line, {"seconds"})),       cell(bytes_at(line)),
-                                 cell(number(line, {"learning_rate"})), cell(throughput_in(line))};
-    for (const auto& [part, name] : values) row.push_back(cell(number(line, {part, name.c_str()})));
-    row.push_back(cell(number(line, {"cv"})));
+    const bool reached = !findings.goal || one.bytes_to_goal;
+    const std::string seconds = seconds_text(findings.goal ? one.seconds_to_goal : one.seconds);
+    row.push_back(reached ? figures::bytes(mean_or_missing(findings.goal ? one.bytes_to_goal : one.bytes))
+                          : "not reached");
+    row.push_back(!reached ? "not reached"
+                           : seconds + (one.virtual_time && !findings.virtual_time() ? " virtual" : ""));
+    row.push_back(result_text(measure_of(one.first()), one.result));
+    row.push_back(figures::fine_percent(mean_or_missing(one.disagreement)));
+    row.push_back(figures::three(mean_or_missing(one.speed)));
     sheet.row(std::move(row));
   }
   return sheet;
 }
 
-std::vector<NamedChart> charts(const std::vector<RunGroup>& groups) {
-  const auto step = [](const Json& line) { return number(line, {"step"}); };
-  const auto per_cent = [](const std::optional<double>& part) {
-    return part ? std::optional(100 * *part) : std::nullopt;
-  };
-  std::vector<NamedChart> all;
-  const auto add = [&](const std::string& file, Chart chart, const std::optional<Task>& task, const auto& x,
-                       const auto& y) {
-    for (const RunGroup& group : groups)
-      for (const RunRecord& run : group.runs) {
-        if (task && run.task() != *task) continue;
-        Curve made{run.name, {}, {}};
-        for (const Json& line : run.metrics)
-          if (const std::optional<double> across = x(line), up = y(line); across && up) {
-            made.x.push_back(*across);
-            made.y.push_back(*up);
-          }
-        if (!made.x.empty()) chart.curves.push_back(std::move(made));
-      }
-    all.push_back({file, std::move(chart)});
-  };
-  const std::vector<Task> tasks = tasks_of(groups);
-  const auto add_result = [&](Task task, const std::string& ending, const std::string& over,
-                              const std::string& axis, const auto& x) {
-    const Measure& measure = main_measure(task);
-    const std::string name(measure.name), unit = measure.unit == "%" ? "per cent of the test set" : name;
-    add(name + ending, {capitalised(measure.title) + over, axis, unit, {}}, task, x,
-        [&, scale = measure.scale()](const Json& line) {
-          const auto value = number(line, {"average_model", name.c_str()});
-          return value ? std::optional(scale * *value) : std::nullopt;
-        });
-  };
-  for (const Task task : tasks) add_result(task, "", " of the averaged model", "steps", step);
-  const bool entropy = std::ranges::find(tasks, Task::regression) == tasks.end();
-  add("loss", {"Loss while training", "steps", entropy ? "cross entropy" : "mean loss", {}}, {}, step,
-      [](const Json& line) {
-        return number(line, {"train", "loss"});
-      });
-  add("disagreement", {"How far the nodes differ", "steps", "per cent of the model's length", {}, true}, {},
-      step, [&](const Json& line) { return per_cent(number(line, {"cv"})); });
-  for (const Task task : tasks) {
-    add_result(task, "-seconds", " over time", "seconds of training",
-               [](const Json& line) { return number(line, {"seconds"}); });
-    add_result(task, "-bytes", " over bytes", "gigabytes sent by all nodes",
-               [](const Json& line) { return std::optional(bytes_at(line) * 1e-9); });
+Sheet every_run(const std::vector<RunGroup>& groups) {
+  std::vector<Task> tasks;
+  for (const RunGroup& group : groups)
+    for (const RunRecord& run : group.runs)
+      if (std::ranges::find(tasks, run.task()) == tasks.end()) tasks.push_back(run.task());
+  const Words title = titles_of(tasks);
+  Sheet sheet({{"run", "запуск"},
+               {"nodes", "узлы"},
+               {"steps", "шаги"},
+               {title.english + " of the nodes", title.russian + " узлов"},
+               {"averaged model", "усреднённая модель"},
+               {"train loss", "потери при обучении"},
+               {"time", "время"},
+               {"sent", "отправлено"},
+               {"ended by", "завершён"}});
+  for (const std::size_t column : {1U, 2U, 5U, 7U, 8U}) sheet.set_aside(column);
+  for (const RunGroup& group : groups)
+    for (const RunRecord& run : group.runs) {
+      const Measure& measure = measure_of(run);
+      const std::string name(measure.name);
+      const auto mean = number(run.summary, {name.c_str(), "mean"}),
+                 std = number(run.summary, {name.c_str(), "std"});
+      const auto average = number(run.summary, {name.c_str(), "average_model"});
+      const auto nodes =
+          mean ? std::optional(Spread{.mean = *mean, .std = std.value_or(0), .count = 2}) : std::nullopt;
+      const auto alone = average ? std::optional(Spread{.mean = *average, .count = 1}) : std::nullopt;
+      sheet.row({run.name, figures::count(or_missing(number(run.summary, {"nodes"}))),
+                 figures::count(or_missing(number(run.summary, {"steps"}))), result_text(measure, nodes),
+                 result_text(measure, alone), figures::three(or_missing(number(run.summary, {"train_loss"}))),
+                 figures::seconds(or_missing(number(run.summary, {"seconds"}))) +
+                     (run.summary.contains("wall_seconds") ? " virtual" : ""),
+                 figures::bytes(or_missing(bytes_sent(run))), ending(run)});
+    }
+  return sheet;
+}
+
+Sheet nodes_of(const RunRecord& run, std::size_t most_rows) {
+  const Measure& measure = measure_of(run);
+  Sheet sheet({{"node", "узел"},
+               title_of(measure),
+               {"train loss", "потери"},
+               {"from the mean", "от среднего"},
+               {"steps", "шаги"},
+               {"computing", "вычисления"},
+               {"waiting", "ожидание"},
+               {"communicating", "обмен"},
+               {"staleness", "устаревание"},
+               {"sent", "отправлено"}});
+  for (const std::size_t column : {2U, 4U, 5U, 7U, 8U}) sheet.set_aside(column);
+  const auto nodes = run.summary.find("per_node");
+  if (nodes == run.summary.end() || !nodes->is_array()) return sheet;
+  for (std::size_t i = 0; i < std::min(nodes->size(), most_rows); ++i) {
+    const Json& node = (*nodes)[i];
+    const auto value = [&](const char* key) { return or_missing(number(node, {key})); };
+    const auto tested = number(node, {"test", std::string(measure.name).c_str()});
+    sheet.row(
+        {std::to_string(i),
+         result_text(measure, tested ? std::optional(Spread{.mean = *tested, .count = 1}) : std::nullopt),
+         figures::three(or_missing(number(node, {"train", "loss"}))), figures::three(value("l2")),
+         figures::count(value("steps")), figures::seconds(value("compute_seconds")),
+         figures::seconds(value("waiting_seconds")), figures::seconds(value("communication_seconds")),
+         figures::three(or_missing(number(node, {"staleness", "mean"}))),
+         figures::bytes(value("bytes_sent"))});
   }
-  return all;
+  return sheet;
+}
+
+Sheet some_measurements(const RunRecord& run, std::size_t most_rows) {
+  const Measure& measure = measure_of(run);
+  const Words title = title_of(measure);
+  Sheet sheet({{"step", "шаг"},
+               {"time", "время"},
+               {"sent", "отправлено"},
+               {"train loss", "потери при обучении"},
+               {title.english + " of the averaged model", title.russian + " усреднённой модели"},
+               {"disagreement", "расхождение"}},
+              0);
+  sheet.set_aside(3);
+  const std::size_t count = run.metrics.size(), shown = std::min(count, most_rows);
+  for (std::size_t i = 1; i <= shown; ++i) {
+    const std::size_t at = i * count / shown - 1;
+    const Json& line = run.metrics[at];
+    const auto result = number(line, {"average_model", std::string(measure.name).c_str()});
+    sheet.row(
+        {figures::count(or_missing(number(line, {"step"}))),
+         figures::seconds(or_missing(number(line, {"seconds"}))), figures::bytes(run.sent[at]),
+         figures::three(or_missing(number(line, {"train", "loss"}))),
+         result_text(measure, result ? std::optional(Spread{.mean = *result, .count = 1}) : std::nullopt),
+         figures::fine_percent(or_missing(number(line, {"cv"})))});
+  }
+  return sheet;
 }
 
 }  // namespace veche::web

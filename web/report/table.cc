@@ -1,5 +1,7 @@
 #include "web/report/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
@@ -53,8 +55,11 @@ std::string latex(const std::string& text) {
         return {};
     }
   });
-  for (std::size_t at = 0; (at = result.find("±", at)) != std::string::npos;)
-    result.replace(at, std::string_view("±").size(), "$\\pm$");
+  constexpr std::pair<std::string_view, std::string_view> kSigns[] = {
+      {"±", "$\\pm$"}, {"\u00a0", "~"}, {"–", "--"}};
+  for (const auto& [sign, as] : kSigns)
+    for (std::size_t at = 0; (at = result.find(sign, at)) != std::string::npos;)
+      result.replace(at, sign.size(), as);
   return result;
 }
 
@@ -110,46 +115,62 @@ std::string html(const std::string& text) {
 }
 
 void Sheet::row(std::vector<std::string> cells) {
-  if (cells.size() != rows_.front().size()) throw std::invalid_argument("a row of another length");
+  if (cells.size() != head_.size()) throw std::invalid_argument("a row of another length");
   rows_.push_back(std::move(cells));
 }
 
-std::string Sheet::to_html(const std::string& caption) const {
-  std::string text = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"" + html(caption) +
-                     "\"><table><caption>" + html(caption) + "</caption>\n";
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    text += r == 0 ? "<thead><tr>" : r == 1 ? "<tbody>\n<tr>" : "<tr>";
-    for (std::size_t c = 0; c < rows_[r].size(); ++c) {
-      const std::string kind = r == 0 ? "th scope=\"col\"" : c == 0 ? "th scope=\"row\"" : "td";
-      text += "<" + kind + (c < left_ ? " class=\"word\"" : "") + ">" + html(rows_[r][c]) + "</" +
-              kind.substr(0, 2) + ">";
-    }
-    text += r == 0 ? "</tr></thead>\n" : "</tr>\n";
+std::vector<std::vector<std::string>> Sheet::all() const {
+  std::vector<std::vector<std::string>> all(1);
+  for (const Words& words : head_) all.front().push_back(words.english);
+  all.insert(all.end(), rows_.begin(), rows_.end());
+  return all;
+}
+
+std::string Sheet::to_html(const Words& caption) const {
+  const auto kind = [&](std::size_t column) {
+    const bool word = column < left_;
+    return std::string(word ? " class=\"word" : " class=\"n") + (aside_[column] ? " aside\"" : "\"");
+  };
+  std::string text = "<table><caption>" + spoken(caption) + "</caption>\n<thead><tr>";
+  for (std::size_t c = 0; c < head_.size(); ++c)
+    text += fmt::format("<th scope=\"col\"{}>{}</th>",
+                        c < left_   ? kind(c)
+                        : aside_[c] ? " class=\"aside\""
+                                    : "",
+                        spoken(head_[c]));
+  text += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows_) {
+    text += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      text += c == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", kind(c), html(row[c]))
+                     : fmt::format("<td{}>{}</td>", kind(c), html(row[c]));
+    text += "</tr>\n";
   }
-  return text + (rows_.size() > 1 ? "</tbody>" : "") + "</table></div>\n";
+  return text + "</tbody></table>\n";
 }
 
 std::string Sheet::to_markdown() const {
+  const auto rows = all();
   std::string text;
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     text += "|";
-    for (const std::string& cell : rows_[r]) text += " " + markdown(cell) + " |";
+    for (const std::string& cell : rows[r]) text += " " + markdown(cell) + " |";
     text += "\n";
     if (r > 0) continue;
     text += "|";
-    for (std::size_t c = 0; c < rows_[r].size(); ++c) text += c < left_ ? "---|" : "---:|";
+    for (std::size_t c = 0; c < rows[r].size(); ++c) text += c < left_ ? "---|" : "---:|";
     text += "\n";
   }
   return text;
 }
 
 std::string Sheet::to_latex(const std::string& caption) const {
+  const auto rows = all();
   std::string text = "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\caption{" + latex(caption) +
-                     "}\n\\begin{tabular}{" + std::string(std::min(left_, rows_.front().size()), 'l') +
-                     std::string(rows_.front().size() - std::min(left_, rows_.front().size()), 'r') +
-                     "}\n\\toprule\n";
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    for (std::size_t c = 0; c < rows_[r].size(); ++c) text += (c == 0 ? "" : " & ") + latex(rows_[r][c]);
+                     "}\n\\begin{tabular}{" + std::string(std::min(left_, head_.size()), 'l') +
+                     std::string(head_.size() - std::min(left_, head_.size()), 'r') + "}\n\\toprule\n";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < rows[r].size(); ++c) text += (c == 0 ? "" : " & ") + latex(rows[r][c]);
     text += r == 0 ? " \\\\\n\\midrule\n" : " \\\\\n";
   }
   return text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
@@ -157,7 +178,7 @@ std::string Sheet::to_latex(const std::string& caption) const {
 
 std::string Sheet::to_csv() const {
   std::string text;
-  for (const auto& cells : rows_) {
+  for (const auto& cells : all()) {
     for (std::size_t c = 0; c < cells.size(); ++c) text += (c == 0 ? "" : ",") + csv(cells[c]);
     text += "\r\n";
   }

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <numbers>
+
+#include "veche/base/text/figures.h"
 
 namespace veche {
 namespace {
@@ -15,25 +15,25 @@ constexpr auto kLoss = [](Result r) { return std::optional(r.loss()); };
 
 // All measures of all tasks are declared here and nowhere else.
 constexpr std::array kClassification{
-    Measure{"accuracy", "accuracy", "%", true, 2, [](Result r) { return std::optional(r.accuracy()); }},
-    Measure{"loss", "loss", "", false, 4, kLoss},
-    Measure{"auc", "AUC", "", true, 4, [](Result r) { return r.auc; }},
+    Measure{"accuracy", "accuracy", "%", true, 1, [](Result r) { return std::optional(r.accuracy()); }},
+    Measure{"loss", "loss", "", false, 0, kLoss},
+    Measure{"auc", "AUC", "", true, 0, [](Result r) { return r.auc; }},
 };
 constexpr std::array kLanguage{
-    Measure{"perplexity", "perplexity", "", false, 3, [](Result r) { return std::optional(r.perplexity()); }},
-    Measure{"loss", "loss per token", "", false, 4, kLoss},
-    Measure{"bits_per_token", "bits per token", "", false, 4,
+    Measure{"perplexity", "perplexity", "", false, 0, [](Result r) { return std::optional(r.perplexity()); }},
+    Measure{"loss", "loss per token", "", false, 0, kLoss},
+    Measure{"bits_per_token", "bits per token", "", false, 0,
             [](Result r) { return std::optional(r.bits_per_token()); }},
-    Measure{"bits_per_character", "bits per character", "", false, 4,
+    Measure{"bits_per_character", "bits per character", "", false, 0,
             [](Result r) { return std::optional(r.bits_per_token() / r.characters_per_token); }},
-    Measure{"accuracy", "accuracy of the next token", "%", true, 2,
+    Measure{"accuracy", "accuracy of the next token", "%", true, 1,
             [](Result r) { return std::optional(r.accuracy()); }},
 };
 constexpr std::array kRegression{
-    Measure{"rmse", "RMSE", "", false, 4, [](Result r) { return std::optional(r.rmse()); }},
-    Measure{"loss", "loss", "", false, 4, kLoss},
-    Measure{"r2", "R2", "", true, 4, [](Result r) { return std::optional(r.r2()); }},
-    Measure{"mae", "MAE", "", false, 4, [](Result r) { return std::optional(r.mae()); }},
+    Measure{"rmse", "RMSE", "", false, 0, [](Result r) { return std::optional(r.rmse()); }},
+    Measure{"loss", "loss", "", false, 0, kLoss},
+    Measure{"r2", "R2", "", true, 0, [](Result r) { return std::optional(r.r2()); }},
+    Measure{"mae", "MAE", "", false, 0, [](Result r) { return std::optional(r.mae()); }},
 };
 
 }  // namespace
@@ -52,13 +52,19 @@ const Measure* find_measure(std::string_view name) {
 }
 
 std::string shown(const Measure& measure, double value) {
-  const std::string number = fmt::format("{:.{}f}", measure.scale() * value, measure.digits);
-  return measure.unit.empty() ? number : fmt::format("{} {}", number, measure.unit);
+  if (measure.unit.empty()) return figures::plain(figures::three(value));
+  return fmt::format("{} {}", figures::fixed(measure.scale() * value, measure.digits), measure.unit);
 }
 
 std::string shown(const Measure& measure, double value, double deviation, std::string_view between) {
-  return fmt::format("{:.{}f}{}{}", measure.scale() * value, measure.digits, between,
-                     shown(measure, deviation));
+  if (!measure.unit.empty())
+    return fmt::format("{}{}{}", figures::fixed(measure.scale() * value, measure.digits), between,
+                       shown(measure, deviation));
+  std::string text = figures::three(value, deviation);
+  constexpr std::string_view kBetween = " ± ";
+  if (const std::size_t at = text.find(kBetween); at != std::string::npos)
+    text.replace(at, kBetween.size(), between);
+  return figures::plain(std::move(text));
 }
 
 }  // namespace veche

@@ -50,9 +50,9 @@ TEST(Measures, OfNumbers) {
 }
 
 TEST(Measures, AreShownWithTheirUnits) {
-  EXPECT_EQ(shown(*find_measure("accuracy"), 0.97314), "97.31 %");
-  EXPECT_EQ(shown(*find_measure("accuracy"), 0.97314, 0.002), "97.31 +- 0.20 %");
-  EXPECT_EQ(shown(*find_measure("perplexity"), 5.1268), "5.127");
+  EXPECT_EQ(shown(*find_measure("accuracy"), 0.97314), "97.3 %");
+  EXPECT_EQ(shown(*find_measure("accuracy"), 0.97314, 0.002), "97.3 +- 0.2 %");
+  EXPECT_EQ(shown(*find_measure("perplexity"), 5.1268), "5.13");
   EXPECT_EQ(find_measure("beauty"), nullptr);
 }
 
