@@ -24,6 +24,13 @@ export function fixed(value, digits) {
 export const percent = value => there(value) ? fixed(100 * value, 1) + SPACE + "%" : NOTHING;
 export const fine = value => there(value) ? three(100 * value) + SPACE + "%" : NOTHING;
 
+// Of something large that is counted: 1.48 M, 270 k.
+export function amount(value) {
+  if (!there(value) || value < 10_000) return count(value);
+  const [unit, size] = value >= 1e9 ? ["G", 1e9] : value >= 1e6 ? ["M", 1e6] : ["k", 1e3];
+  return three(value / size) + SPACE + unit;
+}
+
 export function bytes(value) {
   if (!there(value)) return NOTHING;
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];

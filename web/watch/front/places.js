@@ -45,20 +45,36 @@ function forces(nodes, edges) {
   return points.map(({x, y}) => [(x - left) / Math.max(right - left, 1), (y - top) / Math.max(bottom - top, 1)]);
 }
 
+// Layers of lattices, one behind the other: each further one a little to the right and up.
+function layered([deep, rows, columns]) {
+  const wide = columns - 1 + (deep - 1) / deep, high = rows - 1 + (deep - 1) / deep;
+  return Array.from({length: deep * rows * columns}, (_, i) => {
+    const layer = Math.floor(i / (rows * columns)), row = Math.floor(i / columns) % rows;
+    return [(i % columns + layer / deep) / wide, (row + (deep - 1 - layer) / deep) / high];
+  });
+}
+
+// The sides of a lattice of so many nodes: those in "torus:3x4", or the nearest to a square.
+export function sidesOf(family, nodes) {
+  const [kind, size] = family.split(":");
+  if (kind !== "torus" && kind !== "grid") return null;
+  const given = size?.match(/^\d+(x\d+)*$/)?.[0].split("x").map(Number);
+  return given?.length > 1 && given.reduce((all, side) => all * side, 1) === nodes ? given : nearSquare(nodes);
+}
+
 // `family` as in the configuration: "torus:3x4", "ring", "star", ...
 export function placesOf(family, nodes, edges) {
-  const [kind, size] = family.split(":"), straight = () => false;
-  const given = size?.match(/^(\d+)x(\d+)$/)?.slice(1).map(Number);
-  const [rows, columns] = given && given[0] * given[1] === nodes ? given : nearSquare(nodes);
-  if ((kind === "torus" || kind === "grid") && rows > 1 && !/x.*x/.test(size ?? "")) {
-    const wrapped = (i, j) => Math.abs(i % columns - j % columns) > 1 || Math.abs(Math.floor(i / columns) - Math.floor(j / columns)) > 1;
-    return {places: lattice(rows, columns), bends: wrapped};
+  const [kind] = family.split(":"), straight = () => false, sides = sidesOf(family, nodes);
+  if (sides && sides.every(side => side > 1) && sides.length <= 3) {
+    const at = node => { let rest = node; return sides.toReversed().map(side => { const one = rest % side; rest = (rest - one) / side; return one; }); };
+    const wrapped = (i, j) => { const other = at(j); return at(i).some((one, axis) => Math.abs(one - other[axis]) > 1); };
+    return {places: sides.length === 3 ? layered(sides) : lattice(...sides), bends: wrapped};
   }
   if (kind === "path") return {places: snake(...nodes > 12 ? nearSquare(nodes) : [1, nodes]), bends: straight};
   if (kind === "star") return {places: [[0.5, 0.5], ...circle(nodes - 1)].slice(0, nodes), bends: straight, round: true};
   if (kind === "tree") return {places: tree(nodes, edges), bends: straight};
   if (kind === "hypercube" && hypercube(nodes)) { const places = hypercube(nodes); return {places, bends: (i, j) => far(places[i], places[j], nodes)}; }
-  if (edges.length === 0 || ["ring", "complete", "chords", "circulant", "exponential"].includes(kind)) return {places: circle(nodes), bends: straight, round: true};
+  if (edges.length === 0 || sides || ["ring", "complete", "chords", "circulant", "exponential", "hypercube"].includes(kind)) return {places: circle(nodes), bends: straight, round: true};
   return {places: forces(nodes, edges), bends: straight};
 }
 
