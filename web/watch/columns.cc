@@ -95,8 +95,7 @@ nlohmann::json RunFollower::about() const {
           {"data", value("data", "name")},
           {"partition", value("data", "partition")},
           {"codec", value("compress", "codec")},
-          {"topology", value("topology", "graph")},
-          {"weights", value("topology", "weights")},
+          {"topology", graph_of_config(config_).family},
           {"engine", value("cluster", "transport")},
           {"epochs", number_in_config(config_, "run", "epochs")},
           {"steps", number_in_config(config_, "run", "steps")}};

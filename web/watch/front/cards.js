@@ -1,6 +1,6 @@
 // How good: the accuracy large enough to be read from three metres, and six others beside it.
 // Curves are drawn once per version of the data; a replay only moves what covers them.
-import {color, element, get, svg} from "./dom.js";
+import {color, element, get, sizeOf, svg} from "./dom.js";
 import {bytes, count, fine, labels, rate, three, ticks} from "./format.js";
 import {markPath, marksKey, marksOf} from "./marks.js";
 import {graphNodes, isReplay, lastStep, newest, shownRow, shownStep, shownValue} from "./state.js";
@@ -45,7 +45,7 @@ function smallCurve(place, run, list) {
 
 // The accuracy with its axes, the mean and deviation of the nodes, and what happened.
 function largeCurve(place, run) {
-  const {step: steps, accuracy, accuracy_mean: mean, accuracy_std: std} = run.series.measurements, width = Math.max(place.clientWidth, 120), height = Math.max(place.clientHeight, 100);
+  const {step: steps, accuracy, accuracy_mean: mean, accuracy_std: std} = run.series.measurements, [wide, tall] = sizeOf(place), width = Math.max(wide, 120), height = Math.max(tall, 100);
   place.replaceChildren();
   place.setAttribute("viewBox", `0 0 ${width} ${height}`);
   run.hero = null;
@@ -98,7 +98,7 @@ export function drawCards(run) {
     if (figure.dataset.value !== value) { figure.dataset.value = value; figure.replaceChildren(number, ...(unit ? [element("small", {textContent: " " + unit})] : [])); }
     const below = i === 0 && shownRow(run) < 0 ? say("No test yet: the first one comes with the first measurement.") : told;
     if (words.textContent !== below) words.textContent = below;
-    const key = [marksKey(run), run.series.measurements.step.length, lastStep(run), i === 0 && drawing.clientWidth, i === 0 && drawing.clientHeight, document.documentElement.dataset.theme, document.documentElement.lang].join();
+    const key = [marksKey(run), run.series.measurements.step.length, lastStep(run), i === 0 && sizeOf(drawing), document.documentElement.dataset.theme, document.documentElement.lang].join();
     if (drawing.dataset.key !== key) { drawing.dataset.key = key; if (i === 0) largeCurve(drawing, run); else smallCurve(drawing, run, list()); }
     if (i > 0) drawing.style.clipPath = isReplay(run) ? `inset(0 ${100 - 100 * shownStep(run) / Math.max(lastStep(run), 1)}% 0 0)` : "";
   });

@@ -2,7 +2,7 @@
 // One pointer for all of them and for the rest of the page; its values stand in one strip.
 import uPlot from "uplot";
 import {choice, color, element, fillList, get} from "./dom.js";
-import {bytes, count, duration, fine, fixed, labels, three, ticks} from "./format.js";
+import {bytes, count, duration, fine, fixed, labels, NOTHING, three, ticks} from "./format.js";
 import {drawMark, marksKey, marksOf} from "./marks.js";
 import {movePointer} from "./over_time.js";
 import {saveCsv, savePng, saveSvg} from "./save.js";
@@ -13,7 +13,7 @@ import {say} from "./words.js";
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 4], [5, 5]];
 const HEIGHT = 212, ROOM = 18;  // above the curves, for marks
 export const colorOf = run => color("c" + (run.index % 6 + 1));
-const dashOf = run => DASHES[Math.floor(run.index / 6) % DASHES.length];
+const dashOf = run => DASHES[run.index % DASHES.length];
 const hundred = list => list.map(value => value == null ? null : 100 * value);
 const results = (run, list) => list.map(value => resultScaled(run, value));
 const percents = () => "%", resultUnit = () => isShare(focused()) ? "%" : "";
@@ -146,7 +146,7 @@ function options(entry, lines) {
   const {chart, place} = entry, grid = {stroke: color("grid"), width: 1}, ink = color("faint"), font = "11px system-ui, sans-serif";
   const edges = lines.flatMap(({edge}, i) => edge ? [i + 1] : []), kind = kindOf(chart);
   return {
-    width: place.clientWidth || 500, height: HEIGHT, padding: [ROOM, 10, 0, 0], legend: {show: false}, cursor: {drag: {x: true, y: false}, points: {size: 7}},
+    width: place.clientWidth || 500, height: HEIGHT, padding: [ROOM, 20, 0, 0], legend: {show: false}, cursor: {drag: {x: true, y: false}, points: {size: 7}},
     scales: {x: {time: false}, y: {distr: state.log ? 3 : 1, range: state.log ? undefined : (_, low, high) => low == null ? [0, 1] : rangeOf(chart, low, high)}},
     axes: [{stroke: ink, font, grid: {show: false}, ticks: {show: false}, values: (_, values) => written[kind](values), space: 90, size: 32},
       {stroke: ink, font, grid, ticks: {show: false}, size: 52, ...(state.log ? {} : {splits: (_, axis, low, high) => ticks(low, high), values: (_, values) => labels(values)})}],
@@ -171,7 +171,7 @@ function drawStrip(run) {
   const {measurements} = run.series, step = state.pointer ?? shownStep(run), i = indexAt(measurements.step, step), at = name => measurements[name][i] ?? null;
   const pairs = [[say(state.pointer == null ? "Now" : "At the pointer"), `${say("step {0}", count(step))} · ${duration(at("seconds"))} · ${bytes(at("bytes"))}`], [say("averaged model"), resultText(run, at("accuracy"))],
     [say("mean of the nodes"), resultSigned(run, at("accuracy_mean"), at("accuracy_std"))], [say("Training loss"), three(at("loss"))], [say("Disagreement"), fine(at("cv"))], [speedName(run), three(at("targets_per_second"))]];
-  fillList(get("strip"), pairs);
+  fillList(get("strip"), pairs.filter(([, value]) => value !== NOTHING));
 }
 
 // Axes keep the colours of the theme in which they were made.

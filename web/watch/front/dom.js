@@ -1,4 +1,6 @@
 // Small helpers to make elements. Texts are always set as text: names of runs come from outside.
+import {changed} from "./state.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export const get = id => document.getElementById(id);
@@ -44,6 +46,17 @@ export function choice(place, options, chosen, pick) {
     return button;
   }));
   if (focus >= 0) place.children[focus].focus();
+}
+
+// Width and height of an element without asking the browser, which would have to lay the page out in
+// the middle of a drawing.
+const sizes = new WeakMap(), watcher = new ResizeObserver(entries => {
+  for (const {target} of entries) sizes.set(target, [target.clientWidth, target.clientHeight]);
+  changed();
+});
+export function sizeOf(target) {
+  if (!sizes.has(target)) { sizes.set(target, [target.clientWidth, target.clientHeight]); watcher.observe(target); }
+  return sizes.get(target);
 }
 
 // A canvas as wide as its place and `height` high, in device pixels; returns its context, scaled.

@@ -1,9 +1,16 @@
 // How this page writes figures: three significant digits, decimal units, one decimal for accuracy.
 import {languageNow} from "./words.js";
 
-const SPACE = "\u00a0", NOTHING = "\u2013";
+const SPACE = "\u00a0";
+export const NOTHING = "\u2013";
 const there = value => value != null && Number.isFinite(value);
-const local = (value, options) => value.toLocaleString(languageNow(), options);
+// Makers of numbers are kept: making one takes longer than using it.
+const made = new Map();
+function local(value, options = {}) {
+  const key = languageNow() + JSON.stringify(options);
+  if (!made.has(key)) made.set(key, new Intl.NumberFormat(languageNow(), options));
+  return made.get(key).format(value);
+}
 
 export function count(value) {
   return there(value) ? local(Math.round(value)) : NOTHING;

@@ -1,6 +1,6 @@
 // Who talks to whom: nodes in the places of their family, what goes over each edge, and who needs
 // attention. Above 200 nodes a tile per node and no edges (tiles.js).
-import {color, element, get, svg} from "./dom.js";
+import {color, element, get, sizeOf, svg} from "./dom.js";
 import {bytes, count as number, rate, three} from "./format.js";
 import {drawCard, show} from "./node_card.js";
 import {edgesOf, nodesNow, slowest, traffic} from "./nodes.js";
@@ -40,7 +40,7 @@ export function drawGraph(run) {
   if (count === 0) { delete place.dataset.key; place.replaceChildren(element("p", {className: "empty", textContent: say("No measurement yet.")})); return; }
   // Drawn anew only if it changed, so that what has the focus or the pointer stays.
   const versions = [...run.columns.values()].map(({version}) => version);
-  const key = [run.name, run.nodesVersion, run.nowVersion, run.graphVersion, run.progress, versions, shownStep(run), isReplay(run), place.clientWidth, place.clientHeight, state.nodes, state.measure, document.documentElement.dataset.theme, document.documentElement.lang].join("|");
+  const key = [run.name, run.nodesVersion, run.nowVersion, run.graphVersion, run.progress, versions, shownStep(run), isReplay(run), sizeOf(place), state.nodes, state.measure, document.documentElement.dataset.theme, document.documentElement.lang].join("|");
   if (place.dataset.key !== key) {
     place.dataset.key = key;
     run.shownNodes = nodesNow(run);
@@ -69,7 +69,7 @@ function perEdge(run, rates) {
 
 function drawEdges(run, place, nodes) {
   const edges = edgesOf(run), {rates} = traffic(run, edges), {slow} = run;
-  const width = Math.max(place.clientWidth, 200), height = place.clientHeight || 408, count = nodes.length;
+  const [inside, tall] = sizeOf(place), width = Math.max(inside, 200), height = tall || 408, count = nodes.length;
   const {places, bends, round} = placed(run, count), named = isNamed(run, 0);
   const radius = Math.max(8, Math.min(26, Math.sqrt(width * height / count) * 0.16));
   const pad = Math.max(radius + 26, edges.some(([i, j]) => bends(i, j)) ? roomOf(radius) + 16 : 0), side = round ? Math.min(width, height) - 2 * pad : 0;

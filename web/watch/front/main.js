@@ -48,7 +48,7 @@ function paint() {
 system.addEventListener("change", () => { theme = null; paint(); });
 get("theme").addEventListener("click", () => { theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark"; paint(); });
 get("language").addEventListener("click", () => { speak(otherLanguage()); forgetCurves(); changed(); });
-get("filter").addEventListener("input", changed);
+for (const kind of ["input", "change"]) get("filter").addEventListener(kind, changed);
 addEventListener("resize", changed);
 addEventListener("keydown", event => { if (event.key === "Escape" && (state.pointer != null || state.at != null)) { state.pointer = state.at = null; changed(); } });
 

@@ -1,6 +1,6 @@
 // What the heat map and the timeline share: a canvas over the steps of the run, with marks above,
 // an axis below, the pointer, and a veil over what comes after a replayed step.
-import {color, isDark, paper} from "./dom.js";
+import {color, isDark, paper, sizeOf} from "./dom.js";
 import {labels, ticks} from "./format.js";
 import {drawMark, marksKey, marksOf} from "./marks.js";
 import {changed, indexAt, lastStep, state} from "./state.js";
@@ -9,7 +9,7 @@ export const TOP = 18, BOTTOM = 20;
 
 // `left`, `right`: room for words beside the rows.
 export function overTime(run, canvas, height, left, right) {
-  const width = Math.max(canvas.parentElement.clientWidth - 32, 120), context = paper(canvas, width, height);
+  const width = Math.max(sizeOf(canvas.parentElement)[0] - 32, 120), context = paper(canvas, width, height);
   const most = Math.max(lastStep(run), 1), wide = width - left - right;
   const x = step => left + wide * Math.min(Math.max(step / most, 0), 1);
   canvas.stepAt = offset => Math.round(Math.min(Math.max((offset - left) / wide, 0), 1) * most);

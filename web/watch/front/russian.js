@@ -28,7 +28,7 @@ export const russian = {
   "Run": "Запуск", "State": "Состояние", "Bytes to {0}": "Байт до {0}", "Seconds to {0}": "Секунд до {0}", "not reached": "не достигнуто", "cost of reaching {0}; marked cells differ from the run shown": "цена достижения {0}; выделено то, что отличается от показанного запуска", "training": "обучается", "ended": "завершён", "No run here yet. Start one: {0}": "Запусков ещё нет. Начните: {0}",
   "arrow keys move the pointer, plus and minus zoom, Escape ends it": "стрелки двигают указатель, плюс и минус меняют масштаб, Escape сбрасывает", "The update could not be read: {0}": "Обновление не прочитано: {0}",
   "arrow keys go to neighbours, Enter chooses": "стрелки — к соседям, Enter — выбрать", "lost nodes: {0}": "потеряны: {0}", "{0} there, {1} back": "{0} туда, {1} обратно",
-  "RMSE": "RMSE", "Accuracy": "Точность", "{0} over bytes": "{0} по байтам", "Steps per second": "Шагов в секунду", "Steps/s": "Шагов/с", "{0} parameters": "параметров: {0}",
+  "RMSE": "RMSE", "{0} over bytes": "{0} по байтам", "Steps per second": "Шагов в секунду", "Steps/s": "Шагов/с", "{0} parameters": "параметров: {0}",
   "a graph of groups of nodes": "граф из групп узлов", "lost ones keep their place": "потерянные остаются на месте", "arcs are the wrapped edges": "дуги — замыкающие рёбра", "{0} members": "участников: {0}", "since step {0}": "с шага {0}",
   "Edge: {0}, median": "Ребро: {0}, медиана", "Edge: {0}, mean": "Ребро: {0}, среднее", "{0} edges": "рёбер: {0}", "nodes as tiles": "узлы клетками", "lags most": "отстаёт сильнее всех",
   "the others continue without it": "остальные продолжают без него", "view": "состав", "checkpoint": "контрольная точка", "best model": "лучшая модель", "Other settings": "Другие настройки", "{0} more": "ещё {0}",

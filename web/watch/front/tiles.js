@@ -1,6 +1,6 @@
 // Very many nodes: a tile for each, in the rows of its lattice where there is one. Lost ones are
 // crossed, and the region whose nodes lag most is outlined.
-import {color, element, paper} from "./dom.js";
+import {color, element, paper, sizeOf} from "./dom.js";
 import {count} from "./format.js";
 import {show} from "./node_card.js";
 import {sidesOf} from "./places.js";
@@ -37,7 +37,7 @@ function canvasOf(place) {
 export function drawTiles(run, place, nodes) {
   const canvas = canvasOf(place), lost = nodes.filter(node => node.lost).length, sides = sidesOf(run.graph.family, nodes.length);
   canvas.setAttribute("aria-label", `${say("{0} nodes", count(nodes.length))}, ${say("{0} lost", count(lost))}; ${say("arrow keys go to neighbours, Enter chooses")}`);
-  const width = place.clientWidth, height = place.clientHeight || 408, columns = columnsOf(sides, nodes.length, width - 56, height - 40), rows = Math.ceil(nodes.length / columns);
+  const [width, height] = sizeOf(place), columns = columnsOf(sides, nodes.length, width - 56, height - 40), rows = Math.ceil(nodes.length / columns);
   const size = Math.min((width - 56) / columns, (height - 40) / rows), gap = size > 5 ? 1 : 0, left = (width - columns * size) / 2 + 8, top = (height - rows * size) / 2 - 6;
   const context = paper(canvas, width, height), corner = node => [left + (node % columns) * size, top + Math.floor(node / columns) * size];
   const needs = nodes.map(node => node.lost ? null : attention(run, state.measure, node[state.measure] ?? null));

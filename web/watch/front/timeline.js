@@ -1,6 +1,6 @@
 // How every node spends its time: computing, communicating and waiting as a band per node, of
 // groups where there are more than bands.
-import {color, element, get} from "./dom.js";
+import {color, element, get, sizeOf} from "./dom.js";
 import {percent} from "./format.js";
 import {lostNow} from "./nodes.js";
 import {markSvg, marksOf, NAMES_OF_MARKS} from "./marks.js";
@@ -45,7 +45,7 @@ export function drawTimeline(run) {
   }
   canvas.run = run;
   canvas.setAttribute("aria-label", `${say("Timeline")}: ${say("how every node spends its time")}`);
-  const groups = groupsOf(count, MOST_BANDS), narrow = place.clientWidth < 480, grouped = groups.length < count;
+  const groups = groupsOf(count, MOST_BANDS), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
   const over = overTime(run, canvas, TOP + BOTTOM + groups.length * BAND, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92), {context, steps, right, width} = over;
   const shown = indexAt(steps, shownStep(run)), lost = lostNow(run);
   run.bands ??= {};
