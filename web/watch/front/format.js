@@ -1,5 +1,5 @@
 // How this page writes figures: three significant digits, decimal units, one decimal for accuracy.
-import {languageNow} from "./words.js";
+import {languageNow, say} from "./words.js";
 
 const SPACE = "\u00a0";
 export const NOTHING = "\u2013";
@@ -45,6 +45,8 @@ export function bytes(value) {
   while (Number(value.toPrecision(3)) >= 1000 && unit + 1 < units.length) { value /= 1000; ++unit; }
   return (unit === 0 ? count(value) : three(value)) + SPACE + units[unit];
 }
+
+export const nodesText = value => value === 1 ? say("1 node") : say("{0} nodes", count(value));
 
 export const rate = value => there(value) ? bytes(value) + "/s" : NOTHING;
 

@@ -1,6 +1,6 @@
 // Who and what: the name, the state in one word, and the facts of the configuration.
 import {element, fillList, get} from "./dom.js";
-import {amount, count, duration} from "./format.js";
+import {amount, duration, nodesText} from "./format.js";
 import {show} from "./compare.js";
 import {graphName} from "./graph.js";
 import {lastStep, state, viewOf} from "./state.js";
@@ -30,7 +30,7 @@ export function drawHeader(run) {
   get("title").textContent = run.name;
   const {strategy, model, data, partition, codec, engine} = run.about, {parameters} = run.series;
   fillList(get("facts"), [[say("Strategy"), strategy], [say("Graph"), graphName(run)], [say("Model"), [model || "–", ...(parameters ? [say("{0} parameters", amount(parameters))] : [])].join(", ")], [say("Data"), [data, partition].filter(Boolean).join(", ") || "–"],
-    ...(codec && codec !== "none" ? [[say("Codec"), codec]] : []), [say("Engine"), `${engine && engine !== "auto" ? engine + ", " : ""}${say("{0} nodes", count(viewOf(run).seats.length))}`]]);
+    ...(codec && codec !== "none" ? [[say("Codec"), codec]] : []), [say("Engine"), `${engine && engine !== "auto" ? engine + ", " : ""}${nodesText(viewOf(run).seats.length)}`]]);
   const names = [...state.runs.keys()], key = JSON.stringify([names, state.focus]);
   get("focus-label").hidden = names.length < 2;
   if (get("focus").dataset.key !== key) {

@@ -1,7 +1,7 @@
 // What happened, as shapes that differ in form and colour: on the run bar, above charts and in the
 // list of events.
 import {color, element, get, svg} from "./dom.js";
-import {count} from "./format.js";
+import {count, nodesText} from "./format.js";
 import {focused, graphNodes, isNamed, nodeName, shownStep} from "./state.js";
 import {resultText} from "./measure.js";
 import {say} from "./words.js";
@@ -16,10 +16,10 @@ export const NAMES_OF_MARKS = {view: "view", lost: "lost", joined: "joined", che
 const who = mark => isNamed(focused(), mark.node) ? nodeName(focused(), mark.node) : say("Node {0}", mark.node);
 const words = {
   lost: mark => say("{0} is lost", who(mark)), back: mark => say("{0} is back", who(mark)), joined: mark => say("{0} has joined", who(mark)),
-  view: mark => say("View with {0} nodes", mark.nodes), best: () => say("Best averaged model"), checkpoint: () => say("Checkpoint"), end: () => say("Run ended"), start: () => say("Run started"),
+  view: mark => say("View: {0}", nodesText(mark.nodes)), best: () => say("Best averaged model"), checkpoint: () => say("Checkpoint"), end: () => say("Run ended"), start: () => say("Run started"),
 };
 const details = {
-  lost: mark => say(mark.gone ? "the others continue without it" : "it made no step since the last measurement"), best: mark => say("{0} on the test set", resultText(focused(), mark.value)), end: mark => mark.why ?? "", start: mark => say("{0} nodes", mark.nodes),
+  lost: mark => say(mark.gone ? "the others continue without it" : "it made no step since the last measurement"), best: mark => say("{0} on the test set", resultText(focused(), mark.value)), end: mark => mark.why ?? "", start: mark => nodesText(mark.nodes),
 };
 
 export const nameOf = mark => (words[mark.kind] ?? (() => mark.kind))(mark);

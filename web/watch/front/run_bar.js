@@ -68,7 +68,7 @@ export function drawRunBar(run) {
   get("play").textContent = playing ? "❚❚" : "▶";
   get("play").setAttribute("aria-label", say(playing ? "Pause" : "Play"));
   const seconds = elapsed(run), left = run.ended || !(now > 0) ? null : seconds * (all - now) / now;
-  const clock = new Date(Date.now() + 1000 * (left ?? 0)).toLocaleTimeString(languageNow(), {hour: "2-digit", minute: "2-digit"});
+  const clock = new Date(Date.now() + 1000 * (left ?? 0)).toLocaleTimeString(languageNow(), {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   fillList(get("times"), [[say("Elapsed"), duration(state.at == null ? seconds : shownValue(run, "seconds"))], ...(run.ended ? [] : [[say("Remaining"), duration(left)], [say("Ends about"), left == null ? "–" : clock]])]);
 }
 

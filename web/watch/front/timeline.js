@@ -8,25 +8,27 @@ import {BOTTOM, follow, groupsOf, hatch, losses, mean, moving, movePointer, over
 import {columnOf, indexAt, isNamed, nodeName, shownStep, state, valueAt} from "./state.js";
 import {say} from "./words.js";
 
-const MOST_BANDS = 25, BAND = 26;
+const MOST_BANDS = 25;
+const bandOf = groups => groups.length <= 6 ? 44 : 26;
 const PARTS = [["computing", "compute"], ["communicating", "communicate"], ["waiting", "wait"]];
 
 function drawBands({context, span, steps, x, most}, run, groups) {
+  const band = bandOf(groups);
   groups.forEach(([from, to], y) => {
     for (let i = 0; i < steps.length; ++i) {
       const shares = PARTS.map(([what]) => mean(from, to, node => valueAt(run, what, node, i)));
       if (shares.some(share => share == null)) continue;  // a gap stays open
       const [start, end] = span(i);
-      let down = TOP + y * BAND + BAND - 4;
+      let down = TOP + y * band + band - 4;
       PARTS.forEach(([, ink], part) => {
-        const high = shares[part] * (BAND - 4);
+        const high = shares[part] * (band - 4);
         down -= high;
         context.fillStyle = color(ink);
         context.fillRect(start, down, Math.max(end - start, 1) + 0.5, high + 0.5);
       });
     }
   });
-  if (groups[0][1] === 1) for (const [node, from, to] of losses(run, most)) hatch(context, x(from), TOP + node * BAND, x(to) - x(from), BAND - 4);
+  if (groups[0][1] === 1) for (const [node, from, to] of losses(run, most)) hatch(context, x(from), TOP + node * band, x(to) - x(from), band - 4);
 }
 
 export function drawTimeline(run) {
@@ -45,13 +47,13 @@ export function drawTimeline(run) {
   }
   canvas.run = run;
   canvas.setAttribute("aria-label", `${say("Timeline")}: ${say("how every node spends its time")}`);
-  const groups = groupsOf(count, MOST_BANDS), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
-  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * BAND, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92), {context, steps, right, width} = over;
+  const groups = groupsOf(count, MOST_BANDS), band = bandOf(groups), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
+  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * band, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92), {context, steps, right, width} = over;
   const shown = indexAt(steps, shownStep(run)), lost = lostNow(run);
   run.bands ??= {};
   still(over, run, run.bands, PARTS.map(([what]) => run.columns.get(what).version), layer => drawBands(layer, run, groups));
   groups.forEach(([from, to], y) => {
-    const middle = TOP + y * BAND + 15;
+    const middle = TOP + y * band + (band - 4) / 2 + 4;
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = color(state.nodes.some(node => node >= from && node < to) ? "text" : "muted");
     context.textAlign = "left";
