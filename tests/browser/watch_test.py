@@ -433,7 +433,8 @@ class Seen(SeenTest):
         self.assertLessEqual(wide(), 390)
         # Every sentence that was said, also those that stand in a table or come from the server.
         for measure in ("accuracy", "loss", "waiting", "staleness"):
-            self.browser.find_element(By.CSS_SELECTOR, f"#measure [data-value={measure}]").click()
+            self.browser.execute_script("document.querySelector(`#measure [data-value=${arguments[0]}]`).click()", measure)
+            self.until(lambda: self.browser.find_element(By.CSS_SELECTOR, f"#measure [data-value={measure}]").get_attribute("aria-pressed") == "true")
         self.browser.execute_script("const node = document.querySelector('#graph .node[data-node=\"1\"]'); node.focus(); node.dispatchEvent(new Event('click'))")
         self.until(lambda: "узел 1" in self.text("chart-steps"))
         self.assertEqual(self.browser.execute_script("return [...unsaid]"), [])

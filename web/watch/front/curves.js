@@ -148,7 +148,7 @@ function options(entry, lines) {
   return {
     width: place.clientWidth || 500, height: HEIGHT, padding: [ROOM, 20, 0, 0], legend: {show: false}, cursor: {drag: {x: true, y: false}, points: {size: 7}},
     scales: {x: {time: false}, y: {distr: state.log ? 3 : 1, range: state.log ? undefined : (_, low, high) => low == null ? [0, 1] : rangeOf(chart, low, high)}},
-    axes: [{stroke: ink, font, grid: {show: false}, ticks: {show: false}, values: (_, values) => written[kind](values), space: 90, size: 32},
+    axes: [{stroke: ink, font, grid: {show: false}, ticks: {show: false}, values: (_, values) => written[kind](values), space: place.clientWidth < 420 ? 55 : 90, size: 32},
       {stroke: ink, font, grid, ticks: {show: false}, size: 52, ...(state.log ? {} : {splits: (_, axis, low, high) => ticks(low, high), values: (_, values) => labels(values)})}],
     series: [{}, ...lines.map(({ink: stroke, dash, edge}) => ({stroke: edge ? "transparent" : stroke, width: 2, dash, spanGaps: false, points: {show: entry.data[0].length < 30 && !edge}}))],
     bands: edges.length === 2 ? [{series: edges, fill: color("accent-bg") + "b0"}] : [],

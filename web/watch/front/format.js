@@ -61,7 +61,7 @@ export function duration(seconds) {
   return Math.floor(minutes / 60) + SPACE + h + SPACE + two(minutes % 60) + SPACE + min;
 }
 
-export const signed = (mean, std) => there(mean) ? fixed(100 * mean, 1) + " ± " + fixed(100 * std, 1) + SPACE + "%" : NOTHING;
+export const signed = (mean, std) => there(mean) ? fixed(100 * mean, 1) + SPACE + "±" + SPACE + fixed(100 * std, 1) + SPACE + "%" : NOTHING;
 
 // Round steps of an axis: four or five ticks, and their decimals.
 export function ticks(low, high, most = 5) {

@@ -62,9 +62,7 @@ export function drawMap(run) {
   }
   const groups = groupsOf(count, MOST_ROWS), canvas = canvasOf(get("map"), run), names = isNamed(run, 0);
   const over = overTime(run, canvas, HEIGHT, names ? 64 : 34, 8), row = (HEIGHT - TOP - BOTTOM) / groups.length;
-  run.map ??= {};
-  still(over, run, run.map, [run.columns.get(state.measure).version, state.measure, count], layer => drawRows(layer, run, groups, row));
-  drawChosen(over, run, groups, row);
+  still(over, run, [run.columns.get(state.measure).version, state.measure, count, state.nodes], layer => { drawRows(layer, run, groups, row); drawChosen(layer, groups, row); });
   moving(over);
   canvas.nodeAt = y => { const group = groups[Math.floor((y - TOP) / row)]; return group ? group[0] : null; };
   const key = [state.measure, run.nodesVersion, run.columns.get(state.measure).version, count, isDark(), document.documentElement.lang].join(), legend = get("map-legend");
@@ -92,7 +90,7 @@ function drawRows({context, span, steps, left, wide, x, most}, run, groups, row)
 
 const short = name => name.length > 9 ? name.slice(0, 8) + "…" : name;
 
-function drawChosen({context, left, wide}, run, groups, row) {
+function drawChosen({context, left, wide}, groups, row) {
   context.strokeStyle = color("text");
   context.lineWidth = 2;
   for (const node of state.nodes) context.strokeRect(left, TOP + Math.floor(node / groups[0][1]) * row, wide, Math.max(row, 3));

@@ -1,6 +1,6 @@
 // What the heat map and the timeline share: a canvas over the steps of the run, with marks above,
 // an axis below, the pointer, and a veil over what comes after a replayed step.
-import {color, isDark, paper, sizeOf} from "./dom.js";
+import {color, element, isDark, paper, sizeOf} from "./dom.js";
 import {labels, ticks} from "./format.js";
 import {drawMark, marksKey, marksOf} from "./marks.js";
 import {changed, indexAt, lastStep, state} from "./state.js";
@@ -9,27 +9,26 @@ export const TOP = 18, BOTTOM = 20;
 
 // `left`, `right`: room for words beside the rows.
 export function overTime(run, canvas, height, left, right) {
-  const width = Math.max(sizeOf(canvas.parentElement)[0] - 32, 120), context = paper(canvas, width, height);
+  const width = Math.max(sizeOf(canvas.parentElement)[0] - 32, 120);
   const most = Math.max(lastStep(run), 1), wide = width - left - right;
   const x = step => left + wide * Math.min(Math.max(step / most, 0), 1);
   canvas.stepAt = offset => Math.round(Math.min(Math.max((offset - left) / wide, 0), 1) * most);
   // A column of rows, one per measurement: from the measurement before to this one.
   const steps = run.nodes?.step ?? [];
   const span = i => [x(i === 0 ? 0 : steps[i - 1]), x(steps[i])];
-  return {context, width, height, left, right, wide, most, x, span, steps};
+  return {canvas, width, height, left, right, wide, most, x, span, steps};
 }
 
-// What does not move with the pointer: drawn once, and then copied. `key`: what it depends on.
-export function still(over, run, kept, key, draw) {
-  const ratio = devicePixelRatio || 1, whole = [key, marksKey(run), run.graphVersion, over.width, over.height, over.left, over.most, ratio, isDark(), document.documentElement.lang].join();
-  if (kept.key !== whole) {
-    kept.key = whole;
-    kept.canvas ??= document.createElement("canvas");
-    const context = paper(kept.canvas, over.width, over.height);
-    draw({...over, context});
-    marks({...over, context}, run);
-  }
-  over.context.drawImage(kept.canvas, 0, 0, over.width, over.height);
+// What does not move with the pointer is drawn on the canvas, only when something changed. `key`: what
+// it depends on.
+export function still(over, run, key, draw) {
+  const {canvas} = over, whole = [key, marksKey(run), run.graphVersion, over.width, over.height, over.left, over.most, devicePixelRatio, isDark(), document.documentElement.lang].join();
+  if (canvas.drawn === whole) return;
+  canvas.drawn = whole;
+  const context = paper(canvas, over.width, over.height);
+  canvas.corner = [canvas.offsetLeft, canvas.offsetTop];
+  draw({...over, context});
+  marks({...over, context}, run);
 }
 
 function marks({context, width, height, left, right, most, x}, run) {
@@ -48,14 +47,20 @@ function marks({context, width, height, left, right, most, x}, run) {
   }
 }
 
-// The veil and the pointer, over all else.
-export function moving({context, width, height, right, most, x}) {
-  if (state.at != null && state.at < most) {
-    context.fillStyle = color("veil");
-    context.fillRect(x(state.at), 0, width - right - x(state.at) + 8, height - BOTTOM);
-    line(context, x(state.at), TOP, height - BOTTOM, color("accent"));
-  }
-  if (state.pointer != null) line(context, x(state.pointer), TOP - 4, height - BOTTOM, color("text"));
+// The veil and the pointer lie over the canvas, so that moving them draws nothing anew.
+export function moving({canvas, width, height, right, most, x}) {
+  canvas.over ??= ["veil", "hair"].map(className => { const made = element("div", {className}); canvas.after(made); return made; });
+  const [veil, hair] = canvas.over, [left, top] = canvas.corner, replay = state.at != null && state.at < most;
+  place(veil, replay, left + x(state.at), top, width - right - x(state.at) + 8, height - BOTTOM);
+  place(hair, state.pointer != null, left + x(state.pointer), top + TOP - 4, 1, height - BOTTOM - TOP + 4);
+}
+
+function place({style}, shown, left, top, width, height) {
+  style.display = shown ? "block" : "none";
+  if (!shown) return;
+  style.transform = `translate(${left}px, ${top}px)`;
+  style.width = width + "px";
+  style.height = height + "px";
 }
 
 function line(context, x, from, to, ink) {

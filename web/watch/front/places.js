@@ -4,6 +4,12 @@ import {forceSimulation, forceManyBody, forceLink, forceX, forceY, forceCollide}
 
 const circle = nodes => Array.from({length: nodes}, (_, i) => [0.5 + 0.5 * Math.sin(2 * Math.PI * i / nodes), 0.5 - 0.5 * Math.cos(2 * Math.PI * i / nodes)]);
 
+// A few nodes on a circle leave a part of it empty: stretched to the whole box.
+function filled(places) {
+  const [xs, ys] = [0, 1].map(axis => places.map(place => place[axis])), stretch = (value, all) => { const low = Math.min(...all), high = Math.max(...all); return high > low + 1e-9 ? (value - low) / (high - low) : 0.5; };
+  return places.map(([x, y]) => [stretch(x, xs), stretch(y, ys)]);
+}
+
 function lattice(rows, columns) {
   return Array.from({length: rows * columns}, (_, i) => [columns > 1 ? (i % columns) / (columns - 1) : 0.5, rows > 1 ? Math.floor(i / columns) / (rows - 1) : 0.5]);
 }
@@ -40,9 +46,7 @@ function forces(nodes, edges) {
   const points = circle(nodes).map(([x, y], id) => ({id, x: 300 * x, y: 300 * y}));
   forceSimulation(points).force("charge", forceManyBody().strength(-220)).force("link", forceLink(edges.map(([source, target]) => ({source, target}))).distance(50).strength(0.6))
     .force("x", forceX(150).strength(0.04)).force("y", forceY(150).strength(0.06)).force("apart", forceCollide(18)).stop().tick(300);
-  const [xs, ys] = [points.map(point => point.x), points.map(point => point.y)];
-  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  return points.map(({x, y}) => [(x - left) / Math.max(right - left, 1), (y - top) / Math.max(bottom - top, 1)]);
+  return filled(points.map(({x, y}) => [x, y]));
 }
 
 // Layers of lattices, one behind the other: each further one a little to the right and up.
@@ -74,7 +78,7 @@ export function placesOf(family, nodes, edges) {
   if (kind === "star") return {places: [[0.5, 0.5], ...circle(nodes - 1)].slice(0, nodes), bends: straight, round: true};
   if (kind === "tree") return {places: tree(nodes, edges), bends: straight};
   if (kind === "hypercube" && hypercube(nodes)) { const places = hypercube(nodes); return {places, bends: (i, j) => far(places[i], places[j], nodes)}; }
-  if (edges.length === 0 || sides || ["ring", "complete", "chords", "circulant", "exponential", "hypercube"].includes(kind)) return {places: circle(nodes), bends: straight, round: true};
+  if (edges.length === 0 || sides || ["ring", "complete", "chords", "circulant", "exponential", "hypercube"].includes(kind)) return {places: filled(circle(nodes)), bends: straight, round: true};
   return {places: forces(nodes, edges), bends: straight};
 }
 

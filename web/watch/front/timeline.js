@@ -48,23 +48,39 @@ export function drawTimeline(run) {
   canvas.run = run;
   canvas.setAttribute("aria-label", `${say("Timeline")}: ${say("how every node spends its time")}`);
   const groups = groupsOf(count, MOST_BANDS), band = bandOf(groups), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
-  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * band, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92), {context, steps, right, width} = over;
-  const shown = indexAt(steps, shownStep(run)), lost = lostNow(run);
-  run.bands ??= {};
-  still(over, run, run.bands, PARTS.map(([what]) => run.columns.get(what).version), layer => drawBands(layer, run, groups));
-  groups.forEach(([from, to], y) => {
-    const middle = TOP + y * band + (band - 4) / 2 + 4;
-    context.font = "12px system-ui, sans-serif";
-    context.fillStyle = color(state.nodes.some(node => node >= from && node < to) ? "text" : "muted");
-    context.textAlign = "left";
-    context.fillText(to - from > 1 ? narrow ? from : say("nodes {0} to {1}", from, to - 1) : isNamed(run, from) ? short(nodeName(run, from), narrow ? 4 : 11) : narrow ? from : say("node {0}", from), 0, middle);
-    const waits = shown >= 0 ? mean(from, to, node => valueAt(run, "waiting", node, shown)) : null;
-    const gone = to - from === 1 && lost.has(from);
-    if (gone) context.fillStyle = color("bad");
-    if (!narrow && (gone || waits != null)) { context.textAlign = "right"; context.fillText(gone ? say("lost") : say("waits {0}", percent(waits)), width - right + 88, middle); }
-  });
+  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * band, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92);
+  still(over, run, [PARTS.map(([what]) => run.columns.get(what).version), state.nodes], layer => { drawBands(layer, run, groups); drawNames(layer, run, groups, narrow); });
+  if (!narrow) drawWaits(over, run, groups);
   moving(over);
   drawLegend(run);
+}
+
+const middleOf = (y, band) => TOP + y * band + (band - 4) / 2 + 4;
+
+function drawNames({context}, run, groups, narrow) {
+  const one = node => isNamed(run, node) ? short(nodeName(run, node), narrow ? 4 : 11) : narrow ? node : say("node {0}", node);
+  context.font = "12px system-ui, sans-serif";
+  context.textAlign = "left";
+  groups.forEach(([from, to], y) => {
+    context.fillStyle = color(state.nodes.some(node => node >= from && node < to) ? "text" : "muted");
+    context.fillText(to - from === 1 ? one(from) : narrow ? from : say("nodes {0} to {1}", from, to - 1), 0, middleOf(y, bandOf(groups)));
+  });
+}
+
+// What changes with the step that is shown: only its strip is drawn again.
+function drawWaits({canvas, width, height, right, steps}, run, groups) {
+  const shown = indexAt(steps, shownStep(run)), lost = lostNow(run), key = [canvas.drawn, shown, [...lost]].join();
+  if (canvas.waits === key) return;
+  canvas.waits = key;
+  const context = canvas.getContext("2d");
+  context.clearRect(width - right + 10, TOP, right, height - TOP);
+  context.font = "12px system-ui, sans-serif";
+  context.textAlign = "right";
+  groups.forEach(([from, to], y) => {
+    const waits = shown >= 0 ? mean(from, to, node => valueAt(run, "waiting", node, shown)) : null, gone = to - from === 1 && lost.has(from);
+    context.fillStyle = color(gone ? "bad" : "muted");
+    if (gone || waits != null) context.fillText(gone ? say("lost") : say("waits {0}", percent(waits)), width - right + 88, middleOf(y, bandOf(groups)));
+  });
 }
 
 const short = (name, most) => name.length > most ? name.slice(0, most - 1) + "…" : name;
