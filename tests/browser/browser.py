@@ -10,6 +10,7 @@ from veche_runs import RunsTest, wait_for
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.common.by import By
 except ImportError as error:
     raise SystemExit("one of the Debian packages python3-selenium, chromium, chromium-driver is missing (%s)" % error)
@@ -55,8 +56,14 @@ class BrowserTest(ServedTest):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
 
     def until(self, what):
+        def seen():
+            try:
+                return what()
+            except StaleElementReferenceException:  # drawn anew while it was looked at
+                return False
+
         with contextlib.suppress(TimeoutError):
-            wait_for(what)
+            wait_for(seen)
             return
         self.fail(f"waited in vain; the page says: {self.browser.find_element(By.TAG_NAME, 'body').text[:500]}; {self.browser.get_log('browser')}")
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "veche/measures.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kDigits = 6;
 
-// A measure of a node at a measurement, given the one before (null if it was not there).
+// A measure of a node at a measurement, given the one before (null if it was never seen).
 using NodeMeasure = float (*)(const NodeAt* before, const NodeAt& now);
 
 std::optional<NodeMeasure> node_measure(std::string_view name) {
@@ -32,6 +33,14 @@ std::optional<NodeMeasure> node_measure(std::string_view name) {
       {"staleness", [](const NodeAt*, const NodeAt& now) { return now.staleness; }},
       {"bytes", [](const NodeAt*, const NodeAt& now) { return now.bytes; }},
       {"steps", [](const NodeAt*, const NodeAt& now) { return now.steps; }},
+      {"speed",  // steps per second
+       [](const NodeAt* before, const NodeAt& now) {
+         const double seconds = since(&NodeAt::computing, before, now) +
+                                since(&NodeAt::waiting, before, now) +
+                                since(&NodeAt::communicating, before, now);
+         return static_cast<float>(seconds > 0 ? since(&NodeAt::steps, before, now) / seconds
+                                               : std::numeric_limits<double>::quiet_NaN());
+       }},
       {"computing",
        [](const NodeAt* before, const NodeAt& now) {
          return static_cast<float>(shares_since(before, now).computing);
@@ -47,6 +56,8 @@ std::optional<NodeMeasure> node_measure(std::string_view name) {
     if (measure.name == name) return measure.value;
   return {};
 }
+
+constexpr std::size_t kMostViews = 20;  // those before are not drawn in a replay
 
 nlohmann::json number_in_config(const std::string& config, const char* section, const char* key) {
   const auto number = nlohmann::json::parse(config_value(config, section, key), nullptr, false);
@@ -84,12 +95,40 @@ nlohmann::json RunFollower::about() const {
           {"data", value("data", "name")},
           {"partition", value("data", "partition")},
           {"codec", value("compress", "codec")},
-          {"topology", value("topology", "graph")},
-          {"weights", value("topology", "weights")},
+          {"topology", graph_of_config(config_).family},
           {"engine", value("cluster", "transport")},
           {"epochs", number_in_config(config_, "run", "epochs")},
-          {"steps", number_in_config(config_, "run", "steps")},
-          {"graph", graph_of_config(config_)}};
+          {"steps", number_in_config(config_, "run", "steps")}};
+}
+
+nlohmann::json RunFollower::graph() const {
+  const ConfiguredGraph graph = graph_of_config(config_);
+  std::vector<Seats> views(views_.end() - static_cast<std::ptrdiff_t>(std::min(views_.size(), kMostViews)),
+                           views_.end());
+  if (views.empty()) {
+    views.emplace_back();
+    for (int i = 0; i < graph.nodes; ++i) views.back().places.push_back(static_cast<std::size_t>(i));
+  }
+  nlohmann::json json{{"family", graph.family},
+                      {"weights", graph.weights},
+                      {"of_groups", graph.of_groups},
+                      {"names", places_.names()},
+                      {"views", nlohmann::json::array()}};
+  std::map<std::size_t, Edges> made;  // by the number of nodes
+  for (const Seats& view : views) {
+    const std::size_t nodes = view.places.size();
+    auto [edges, is_new] = made.try_emplace(nodes);
+    if (is_new) edges->second = edges_of_config(config_, static_cast<int>(nodes));
+    nlohmann::json placed = nlohmann::json::array();
+    for (const auto& edge : edges->second.drawn)
+      placed.push_back({view.places[edge[0].get<std::size_t>()], view.places[edge[1].get<std::size_t>()],
+                        shown(edge[2].get<double>())});
+    json["views"].push_back({{"step", view.step},
+                             {"seats", view.places},
+                             {"edges", std::move(placed)},
+                             {"edge_count", edges->second.count}});
+  }
+  return json;
 }
 
 nlohmann::json RunFollower::series(std::size_t rows) const {
@@ -102,6 +141,7 @@ nlohmann::json RunFollower::series(std::size_t rows) const {
           {"stopped", stopped_},
           {"version", progress_version_},
           {"sample", sample_},
+          {"parameters", parameters_},
           {"measure", described(main_measure(task_))},
           {"things", things_of(task_)},
           {"marks", marks_.json(ended_, stopped_, last)},
@@ -138,29 +178,7 @@ nlohmann::json RunFollower::nodes(std::size_t rows) const {
                       {"seconds", column(measurements_, chosen, &Measurement::seconds)},
                       {"bytes", column(measurements_, chosen, &Measurement::bytes)},
                       {"epoch", column(measurements_, chosen, &Measurement::epoch)}};
-  std::size_t count = 0;
-  for (const auto& nodes : nodes_) count = std::max(count, nodes.size());
-  json["count"] = count;
-  nlohmann::json last = nlohmann::json::array();
-  for (std::size_t node = 0; node < count; ++node) {
-    const auto& now = nodes_.back();
-    const std::vector<NodeAt>* before = nodes_.size() > 1 ? &nodes_[nodes_.size() - 2] : nullptr;
-    const bool there = node < now.size();
-    nlohmann::json row{{"node", node},
-                       {"lost", !there || (before != nullptr && stands(*before, now, node))},
-                       {"joined", there && before != nullptr && node >= before->size()}};
-    if (there) {
-      const NodeAt& at = now[node];
-      for (const auto& [key, value] : {std::pair("accuracy", at.accuracy), std::pair("loss", at.loss),
-                                       std::pair("distance", at.distance), std::pair("steps", at.steps),
-                                       std::pair("computing", at.computing), std::pair("waiting", at.waiting),
-                                       std::pair("communicating", at.communicating),
-                                       std::pair("bytes", at.bytes), std::pair("staleness", at.staleness)})
-        row[key] = shown(static_cast<double>(value));
-    }
-    last.push_back(std::move(row));
-  }
-  json["last"] = std::move(last);
+  json["count"] = places_.count();
   return json;
 }
 
@@ -168,17 +186,17 @@ std::string RunFollower::column_of_nodes(std::string_view measure, std::size_t r
   const auto value = node_measure(measure);
   if (!value) return {};
   const auto chosen = some_of(measurements_.size(), rows);
-  std::size_t count = 0;
-  for (const auto& nodes : nodes_) count = std::max(count, nodes.size());
+  const std::size_t count = places_.count();
   std::vector<float> values(count * chosen.size(), std::numeric_limits<float>::quiet_NaN());
   for (std::size_t at = 0; at < chosen.size(); ++at) {
     const auto& now = nodes_[chosen[at]];
     // Shares are of the time since the row before, which is not the measurement before in a long
     // run.
     const std::vector<NodeAt>* const before = at == 0 ? nullptr : &nodes_[chosen[at - 1]];
-    for (std::size_t node = 0; node < now.size(); ++node)
-      values[node * chosen.size() + at] =
-          (*value)(before != nullptr && node < before->size() ? &(*before)[node] : nullptr, now[node]);
+    for (std::size_t place = 0; place < now.size(); ++place)
+      if (now[place].present)
+        values[place * chosen.size() + at] =
+            (*value)(before != nullptr && place < before->size() ? &(*before)[place] : nullptr, now[place]);
   }
   static_assert(std::endian::native == std::endian::little, "the page reads the bytes as they are");
   std::string bytes(values.size() * sizeof(float), '\0');

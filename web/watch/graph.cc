@@ -1,53 +1,68 @@
-#include <set>
-
 #include "veche/config.h"
 #include "veche/errors.h"
 #include "veche/graph/topology.h"
 #include "veche/runtime/registry.h"
-#include "web/report/records.h"
 #include "web/watch/follower.h"
 
 namespace veche::web {
 namespace {
 
-constexpr int kMostNodesDrawn = 500;
+constexpr int kMostNodesDrawn = 200, kMostNodesCounted = 5000;
+
+// Nothing where the configuration names something unknown to this program.
+std::optional<Settings> settings_of(const std::string& config) {
+  try {
+    return Config::from_text(config).resolve();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
-// As run_plan.cc builds it. If the configuration names something unknown to this program: nodes
-// only.
-nlohmann::json graph_of_config(const std::string& config) {
-  nlohmann::json json{{"nodes", 0}, {"edges", nlohmann::json::array()}, {"about", ""}};
+ConfiguredGraph graph_of_config(const std::string& config) {
+  ConfiguredGraph graph;
+  const auto settings = settings_of(config);
+  if (!settings) return graph;
+  graph.nodes = settings->nodes();
   try {
-    const Settings settings = Config::from_text(config).resolve();
-    json["nodes"] = settings.nodes();
-    const StrategyInfo& strategy = find_strategy(settings.strategy.name);
-    if (!strategy.uses_topology()) {
-      json["about"] = strategy.name + ": no graph, everybody may talk to everybody";
-      return json;
-    }
-    const int nodes = strategy.graph_nodes(settings.strategy, settings.nodes());
-    if (nodes != settings.nodes() || nodes > kMostNodesDrawn) {
-      json["about"] = nodes > kMostNodesDrawn ? "too many nodes to draw edges" : "a graph of groups of nodes";
-      return json;
-    }
-    const auto topology = build_topology({.graph = settings.topology.graph,
-                                          .weights = settings.topology.weights,
+    const StrategyInfo& strategy = find_strategy(settings->strategy.name);
+    if (!strategy.uses_topology()) return graph;
+    graph.family = settings->topology.graph;
+    graph.weights = settings->topology.weights;
+    graph.of_groups = strategy.graph_nodes(settings->strategy, graph.nodes) != graph.nodes;
+  } catch (const Error&) {
+    // Its strategy is registered by another program: nodes only.
+  }
+  return graph;
+}
+
+Edges edges_of_config(const std::string& config, int nodes) {
+  Edges edges;
+  const auto settings = settings_of(config);
+  const ConfiguredGraph graph = graph_of_config(config);
+  if (!settings || graph.family.empty() || graph.of_groups || nodes > kMostNodesCounted) return edges;
+  const bool drawn = nodes <= kMostNodesDrawn;
+  try {
+    // Weights of a large graph may take long, and are not shown.
+    const auto topology = build_topology({.graph = graph.family,
+                                          .weights = drawn ? graph.weights : "metropolis",
                                           .nodes = nodes,
-                                          .seed = settings.seed(),
+                                          .seed = settings->seed(),
                                           .directed_allowed = true});
-    json["about"] = topology->describe();
+    edges.count = topology->graph().edges().size();
+    if (!drawn) return edges;
     const auto mixing = topology->at(0);
     for (const Edge& edge : topology->graph().edges()) {
       double weight = 0;
       for (const Weight& other : mixing->row(edge.to))
         if (other.node == edge.from) weight = other.value;
-      json["edges"].push_back({edge.from, edge.to, weight});
+      edges.drawn.push_back({edge.from, edge.to, weight});
     }
-  } catch (const Error& error) {
-    json["about"] = error.what();
+  } catch (const Error&) {
+    // A single member is no ring: there are no edges until others join.
   }
-  return json;
+  return edges;
 }
 
 }  // namespace veche::web

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <ranges>
 #include <string_view>
 
 namespace veche::web {
@@ -22,24 +23,28 @@ double step_of(const std::string& name) {
 
 }  // namespace
 
-void Marks::add(const Measurement& now, std::span<const NodeAt> before, std::span<const NodeAt> nodes, bool up) {
-  const auto mark = [&](const char* kind, double value) {
-    if (marks_.size() < kMostMarks) marks_.push_back({kind, now.step, now.seconds, value});
+void Marks::add(const Measurement& now, std::span<const NodeAt> before, std::span<const NodeAt> nodes,
+                bool up) {
+  const auto mark = [&](const char* kind, double value, bool gone = false) {
+    if (marks_.size() < kMostMarks) marks_.push_back({kind, now.step, now.seconds, value, gone});
   };
+  const auto was_there = [&](std::size_t i) { return i < before.size() && before[i].present; };
+  const auto is_there = [&](std::size_t i) { return i < nodes.size() && nodes[i].present; };
+  const std::size_t places = std::max(before.size(), nodes.size());
+  const auto all = std::views::iota(std::size_t{0}, places);
   if (!before.empty()) {
-    if (before.size() != nodes.size()) mark("view", static_cast<double>(nodes.size()));
-    for (std::size_t i = nodes.size(); i < before.size(); ++i)
-      if (standing_.insert(static_cast<double>(i)).second) mark("lost", static_cast<double>(i));
-    for (std::size_t i = before.size(); i < nodes.size(); ++i) {
-      standing_.erase(static_cast<double>(i));
-      mark("joined", static_cast<double>(i));
-    }
-    for (std::size_t i = 0; i < std::min(before.size(), nodes.size()); ++i) {
-      const auto node = static_cast<double>(i);
-      if (stands(before, nodes, i)) {
-        if (standing_.insert(node).second) mark("lost", node);
-      } else if (nodes[i].steps > before[i].steps && standing_.erase(node) > 0) {
-        mark("back", node);
+    if (std::ranges::any_of(all, [&](std::size_t i) { return was_there(i) != is_there(i); }))
+      mark("view", static_cast<double>(std::ranges::count_if(all, is_there)));
+    for (const std::size_t i : all) {
+      const auto place = static_cast<double>(i);
+      if (was_there(i) && !is_there(i)) {
+        if (standing_.insert(place).second) mark("lost", place, true);
+      } else if (is_there(i) && !was_there(i)) {
+        mark(standing_.erase(place) > 0 ? "back" : "joined", place);
+      } else if (stands(before, nodes, i)) {
+        if (standing_.insert(place).second) mark("lost", place);
+      } else if (is_there(i) && nodes[i].steps > before[i].steps && standing_.erase(place) > 0) {
+        mark("back", place);
       }
     }
   }
@@ -84,6 +89,7 @@ nlohmann::json Marks::json(bool ended, const std::string& stopped, const Measure
       row["nodes"] = mark.value;
     else if (mark.kind != "checkpoint")
       row["node"] = mark.value;
+    if (mark.gone) row["gone"] = true;
     json.push_back(std::move(row));
   }
   if (ended && last != nullptr)

@@ -15,7 +15,8 @@ namespace veche::web {
 // model, checkpoints, the end.
 class Marks {
  public:
-  // The measurement that was made last, and the nodes of that before; empty for the first. `up`:
+  // The measurement that was made last, its nodes by place, and those of the one before; empty for the
+  // first. `up`:
   // whether a larger main measure is better.
   void add(const Measurement& now, std::span<const NodeAt> before, std::span<const NodeAt> nodes, bool up);
   // The run was resumed: measurements from this step on are made again.
@@ -30,11 +31,12 @@ class Marks {
   struct Mark {
     std::string kind;
     double step = 0, seconds = 0;
-    double value = 0;  // the node, the number of nodes, or the accuracy
+    double value = 0;   // the place of the node, the number of nodes, or the accuracy
+    bool gone = false;  // lost: no longer measured, else it stands still
   };
   std::vector<Mark> marks_;
   std::set<double> standing_;  // nodes that are lost after these marks
-  std::vector<Mark> best_;  // each better than those before: resuming takes the last ones back
+  std::vector<Mark> best_;     // each better than those before: resuming takes the last ones back
   std::vector<double> checkpoints_;
 };
 

@@ -12,6 +12,10 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
+constexpr auto kMissing = std::numeric_limits<float>::quiet_NaN();
+constexpr NodeAt kUnseen{kMissing, kMissing, kMissing, kMissing, kMissing,
+                         kMissing, kMissing, kMissing, kMissing, false};
+
 float number_of(const nlohmann::json& node, const char* key, const char* inner = nullptr) {
   return static_cast<float>(value_of(node, key, inner));
 }
@@ -53,26 +57,33 @@ double value_of(const nlohmann::json& json, const char* key, const char* inner) 
   return found->is_number() ? found->get<double>() : kNothing;
 }
 
+double since(float NodeAt::*number, const NodeAt* before, const NodeAt& now) {
+  const auto all = static_cast<double>(now.*number);
+  if (before == nullptr || now.steps < before->steps || !std::isfinite(before->*number)) return all;
+  const double more = all - static_cast<double>(before->*number);
+  return more < 0 ? all : more;
+}
+
 Shares shares_since(const NodeAt* before, const NodeAt& now) {
-  const auto since = [&](float NodeAt::*time) {
-    const auto all = static_cast<double>(now.*time);
-    return before == nullptr || now.steps < before->steps ? all : all - static_cast<double>(before->*time);
-  };
-  const Shares times{since(&NodeAt::computing), since(&NodeAt::waiting), since(&NodeAt::communicating)};
+  const Shares times{since(&NodeAt::computing, before, now), since(&NodeAt::waiting, before, now),
+                     since(&NodeAt::communicating, before, now)};
   const double whole = times.computing + times.waiting + times.communicating;
   if (!(whole > 0)) return {kNothing, kNothing, kNothing};
   return {times.computing / whole, times.waiting / whole, times.communicating / whole};
 }
 
 bool stands(std::span<const NodeAt> before, std::span<const NodeAt> now, std::size_t node) {
-  if (node >= before.size() || node >= now.size() || now[node].steps != before[node].steps) return false;
+  if (node >= before.size() || node >= now.size() || !now[node].present ||
+      now[node].steps != before[node].steps)
+    return false;
   for (std::size_t i = 0; i < std::min(before.size(), now.size()); ++i)
     if (now[i].steps > before[i].steps) return true;
   return false;
 }
 
 void read_measurement(const nlohmann::json& line, const Measurement* before,
-                      std::span<const NodeAt> nodes_before, Measurement& at, std::vector<NodeAt>& nodes) {
+                      std::span<const NodeAt> nodes_before, Places& places, Measurement& at,
+                      std::vector<NodeAt>& nodes) {
   at.step = value_of(line, "step");
   at.seconds = value_of(line, "seconds");
   at.bytes = before == nullptr ? 0 : before->bytes;
@@ -86,23 +97,26 @@ void read_measurement(const nlohmann::json& line, const Measurement* before,
   at.cv = value_of(line, "cv");
   nodes.clear();
   Mean accuracy, computing, waiting, communicating, staleness;
-  if (const auto list = line.find("nodes"); list != line.end() && list->is_array())
-    for (const auto& entry : *list) {
-      const NodeAt node = node_of(entry, measure.c_str());
-      const std::size_t i = nodes.size();
-      const NodeAt* const was = i < nodes_before.size() ? &nodes_before[i] : nullptr;
+  if (const auto list = line.find("nodes"); list != line.end() && list->is_array()) {
+    const std::vector<std::size_t> taken = places.of(*list);
+    nodes.assign(nodes_before.begin(), nodes_before.end());
+    for (NodeAt& node : nodes) node.present = false;
+    nodes.resize(std::max(nodes.size(), places.count()), kUnseen);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const NodeAt node = node_of((*list)[i], measure.c_str());
+      const std::size_t place = taken[i];
+      const NodeAt* const was = place < nodes_before.size() ? &nodes_before[place] : nullptr;
       // Sent since: what lost members have sent stays in the sum, which therefore never goes down.
-      const double sent = static_cast<double>(node.bytes) -
-                          (was != nullptr && std::isfinite(was->bytes) ? static_cast<double>(was->bytes) : 0);
-      if (sent > 0) at.bytes += sent;
+      if (const double sent = since(&NodeAt::bytes, was, node); sent > 0) at.bytes += sent;
       const Shares shares = shares_since(was, node);
       computing.add(shares.computing);
       waiting.add(shares.waiting);
       communicating.add(shares.communicating);
       accuracy.add(static_cast<double>(node.accuracy));
       staleness.add(static_cast<double>(node.staleness));
-      nodes.push_back(node);
+      nodes[place] = node;
     }
+  }
   at.mean = accuracy.mean();
   at.std = accuracy.deviation();
   at.computing = computing.mean();
@@ -111,7 +125,7 @@ void read_measurement(const nlohmann::json& line, const Measurement* before,
   at.staleness = staleness.mean();
   double present = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (!stands(nodes_before, nodes, i)) ++present;
+    if (nodes[i].present && !stands(nodes_before, nodes, i)) ++present;
   at.present = present;
 }
 

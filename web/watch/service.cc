@@ -103,7 +103,7 @@ void WatchService::tell() {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, run] : runs_)
     json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended(),
-                  run->follower.now_version()};
+                  run->follower.now_version(), run->follower.graph_version()};
   auto now = std::make_shared<const Told>(Told{told()->version + 1, runs_.size(), json_of(json)});
   const MutexLock lock(told_mutex_);
   told_ = std::move(now);
@@ -143,14 +143,16 @@ HttpReply WatchService::answer(const HttpRequest& request) {
   const std::uint64_t version = what == "about" ? 1
                                 : what == "series"
                                     ? follower.progress_version() * 2 + (follower.ended() ? 1 : 0)
-                                : what == "now" ? follower.now_version()
-                                                : follower.nodes_version();
+                                : what == "now"   ? follower.now_version()
+                                : what == "graph" ? follower.graph_version()
+                                                  : follower.nodes_version();
   auto& [made_version, text] = run.made[what];
   if (text.empty() || made_version != version) {
     made_version = version;
     nlohmann::json json = what == "about"    ? follower.about()
                           : what == "series" ? follower.series(kSeriesRows)
                           : what == "now"    ? follower.now()
+                          : what == "graph"  ? follower.graph()
                                              : follower.nodes(kNodeRows);
     json["name"] = found->first;
     text = json_of(json);
@@ -175,7 +177,7 @@ std::optional<HttpReply> WatchService::admit(const HttpRequest& head) {
     return HttpReply{
         .type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = events()};
   if (path == "/api/about" || path == "/api/series" || path == "/api/nodes" || path == "/api/now" ||
-      path == "/api/columns")
+      path == "/api/graph" || path == "/api/columns")
     return std::nullopt;
   return refusal(404, "no such page");
 }

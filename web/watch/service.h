@@ -18,7 +18,7 @@ namespace veche::web {
 // The live page of running or finished runs (docs/watching.md):
 //   GET /           the page
 //   GET /api/runs   their names
-//   GET /api/about, /api/series, /api/nodes, /api/now  ?run=NAME: the data of one run
+//   GET /api/about, /api/graph, /api/series, /api/nodes, /api/now  ?run=NAME: the data of one run
 //   GET /api/columns ?run=NAME&what=MEASURE: of every node, as floats (RunFollower::column_of_nodes)
 //   GET /api/events server-sent events: which of these has a new version
 //   GET /health     whether it answers

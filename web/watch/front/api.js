@@ -1,8 +1,9 @@
 // What the server tells (service.h): events announce versions, and what is on display is fetched.
-import {state, changed} from "./state.js";
+import {state, changed, graphNodes} from "./state.js";
 
-export const MEASURES = ["distance", "accuracy", "loss", "waiting", "staleness"];
 const SHARES = ["computing", "communicating", "waiting"];  // the timeline
+const OF_A_NODE = ["distance", "accuracy", "loss", "staleness", "bytes", "speed"];  // its card and its curves
+const FEW = 200;  // up to here every measure of every node is fetched at once
 
 function address(path, words = {}) {
   const query = new URLSearchParams(location.search);  // the token stays
@@ -23,7 +24,11 @@ async function column(run, what) {
   run.columns.set(what, {version: run.nodes.version, values: new Float32Array(await reply.arrayBuffer())});
 }
 
-async function details(run, nodesVersion, nowVersion) {
+async function details(run, nodesVersion, nowVersion, graphVersion) {
+  if (run.graphVersion !== graphVersion) {
+    run.graph = await json("api/graph", run.name);
+    run.graphVersion = graphVersion;
+  }
   if (run.nowVersion !== nowVersion) {
     run.before = run.now;
     run.now = await json("api/now", run.name);
@@ -33,15 +38,18 @@ async function details(run, nodesVersion, nowVersion) {
     run.nodes = await json("api/nodes", run.name);
     run.nodesVersion = nodesVersion;
   }
-  if (run.nodes.step.length) await Promise.all([...new Set([state.measure, "accuracy", "distance", "bytes", ...SHARES])].map(what => column(run, what)));
+  if (!run.nodes.step.length) return;
+  changed();  // what is there is drawn while the columns come
+  const cards = graphNodes(run) <= FEW || state.nodes.length || state.hovered != null ? OF_A_NODE : [];
+  await Promise.all([...new Set([state.measure, ...SHARES, ...cards])].map(what => column(run, what)));
 }
 
-// [progress, nodes, ended, now] of every run.
+// [progress, nodes, ended, now, graph] of every run.
 async function update(versions) {
-  for (const [name, [progress, nodes, ended, now]] of Object.entries(versions)) {
+  for (const [name, [progress, nodes, ended, now, graph]] of Object.entries(versions)) {
     let run = state.runs.get(name);
     if (!run) {
-      run = {name, index: state.runs.size, about: null, series: null, nodes: null, now: null, before: null, columns: new Map(), progress: -1, ended: null};
+      run = {name, index: state.runs.size, about: null, graph: null, series: null, nodes: null, now: null, before: null, columns: new Map(), progress: -1, ended: null};
       state.runs.set(name, run);
       if (state.chosen.size < 6) state.chosen.add(name);
       state.focus ??= name;
@@ -52,7 +60,7 @@ async function update(versions) {
       run.progress = progress;
       run.ended = ended;
     }
-    if (name === state.focus) await details(run, nodes, now);
+    if (name === state.focus) await details(run, nodes, now, graph);
   }
   changed();
 }

@@ -1,4 +1,6 @@
 // Small helpers to make elements. Texts are always set as text: names of runs come from outside.
+import {changed} from "./state.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export const get = id => document.getElementById(id);
@@ -30,12 +32,15 @@ export function fillList(list, pairs) {
   });
 }
 
-// A row of buttons of which one is pressed.
+// A row of buttons of which one is pressed; always the same ones at the same place.
 export function choice(place, options, chosen, pick) {
   const key = JSON.stringify([options, chosen]);
   if (place.dataset.key === key) return;
-  const focus = [...place.children].indexOf(document.activeElement);
   place.dataset.key = key;
+  if (place.children.length === options.length) {
+    options.forEach(([value, label], i) => { place.children[i].textContent = label; place.children[i].setAttribute("aria-pressed", value === chosen); });
+    return;
+  }
   place.replaceChildren(...options.map(([value, label]) => {
     const button = element("button", {type: "button", textContent: label});
     button.dataset.value = value;
@@ -43,7 +48,17 @@ export function choice(place, options, chosen, pick) {
     button.addEventListener("click", () => pick(value));
     return button;
   }));
-  if (focus >= 0) place.children[focus].focus();
+}
+
+// Width and height of an element without asking the browser, which would have to lay the page out in
+// the middle of a drawing.
+const sizes = new WeakMap(), watcher = new ResizeObserver(entries => {
+  for (const {target} of entries) sizes.set(target, [target.clientWidth, target.clientHeight]);
+  changed();
+});
+export function sizeOf(target) {
+  if (!sizes.has(target)) { sizes.set(target, [target.clientWidth, target.clientHeight]); watcher.observe(target); }
+  return sizes.get(target);
 }
 
 // A canvas as wide as its place and `height` high, in device pixels; returns its context, scaled.

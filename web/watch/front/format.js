@@ -1,9 +1,16 @@
 // How this page writes figures: three significant digits, decimal units, one decimal for accuracy.
-import {languageNow} from "./words.js";
+import {languageNow, say} from "./words.js";
 
-const SPACE = "\u00a0", NOTHING = "\u2013";
+const SPACE = "\u00a0";
+export const NOTHING = "\u2013";
 const there = value => value != null && Number.isFinite(value);
-const local = (value, options) => value.toLocaleString(languageNow(), options);
+// Makers of numbers are kept: making one takes longer than using it.
+const made = new Map();
+function local(value, options = {}) {
+  const key = languageNow() + JSON.stringify(options);
+  if (!made.has(key)) made.set(key, new Intl.NumberFormat(languageNow(), options));
+  return made.get(key).format(value);
+}
 
 export function count(value) {
   return there(value) ? local(Math.round(value)) : NOTHING;
@@ -24,6 +31,13 @@ export function fixed(value, digits) {
 export const percent = value => there(value) ? fixed(100 * value, 1) + SPACE + "%" : NOTHING;
 export const fine = value => there(value) ? three(100 * value) + SPACE + "%" : NOTHING;
 
+// Of something large that is counted: 1.48 M, 270 k.
+export function amount(value) {
+  if (!there(value) || value < 10_000) return count(value);
+  const [unit, size] = value >= 1e9 ? ["G", 1e9] : value >= 1e6 ? ["M", 1e6] : ["k", 1e3];
+  return three(value / size) + SPACE + unit;
+}
+
 export function bytes(value) {
   if (!there(value)) return NOTHING;
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
@@ -31,6 +45,8 @@ export function bytes(value) {
   while (Number(value.toPrecision(3)) >= 1000 && unit + 1 < units.length) { value /= 1000; ++unit; }
   return (unit === 0 ? count(value) : three(value)) + SPACE + units[unit];
 }
+
+export const nodesText = value => value === 1 ? say("1 node") : say("{0} nodes", count(value));
 
 export const rate = value => there(value) ? bytes(value) + "/s" : NOTHING;
 
@@ -45,7 +61,7 @@ export function duration(seconds) {
   return Math.floor(minutes / 60) + SPACE + h + SPACE + two(minutes % 60) + SPACE + min;
 }
 
-export const signed = (mean, std) => there(mean) ? fixed(100 * mean, 1) + " ± " + fixed(100 * std, 1) + SPACE + "%" : NOTHING;
+export const signed = (mean, std) => there(mean) ? fixed(100 * mean, 1) + SPACE + "±" + SPACE + fixed(100 * std, 1) + SPACE + "%" : NOTHING;
 
 // Round steps of an axis: four or five ticks, and their decimals.
 export function ticks(low, high, most = 5) {

@@ -1,8 +1,9 @@
 // Who and what: the name, the state in one word, and the facts of the configuration.
 import {element, fillList, get} from "./dom.js";
-import {count, duration} from "./format.js";
+import {amount, duration, nodesText} from "./format.js";
 import {show} from "./compare.js";
-import {graphNodes, lastStep, state} from "./state.js";
+import {graphName} from "./graph.js";
+import {lastStep, state, viewOf} from "./state.js";
 import {otherLanguage, say} from "./words.js";
 
 const GOOD_ENDS = ["", "steps", "target", "interrupted", "no samples left"];
@@ -24,12 +25,12 @@ export function drawHeader(run) {
   else if (state.at != null && state.at < lastStep(run)) pill(say("Replay"), "note");
   else if (!run.ended) pill(say("Training"), "live");
   else pill(say(GOOD_ENDS.includes(run.series.stopped) ? "Ended" : "Failed"), GOOD_ENDS.includes(run.series.stopped) ? "" : "failed");
-  if (!run?.about || !run.series) return;
+  if (!run?.about || !run.series || !run.graph) return;
   get("why").textContent = run.ended && !GOOD_ENDS.includes(run.series.stopped) ? run.series.stopped : "";
   get("title").textContent = run.name;
-  const {strategy, topology, weights, model, data, partition, codec, engine, graph} = run.about, nodes = graphNodes(run);
-  fillList(get("facts"), [[say("Strategy"), strategy], [say("Graph"), graph.edges.length ? `${topology}, ${weights}` : say("no graph, everybody may talk to everybody")], [say("Model"), model || "–"], [say("Data"), [data, partition].filter(Boolean).join(", ") || "–"],
-    ...(codec && codec !== "none" ? [[say("Codec"), codec]] : []), [say("Engine"), `${engine && engine !== "auto" ? engine + ", " : ""}${say("{0} nodes", count(nodes))}`]]);
+  const {strategy, model, data, partition, codec, engine} = run.about, {parameters} = run.series;
+  fillList(get("facts"), [[say("Strategy"), strategy], [say("Graph"), graphName(run)], [say("Model"), [model || "–", ...(parameters ? [say("{0} parameters", amount(parameters))] : [])].join(", ")], [say("Data"), [data, partition].filter(Boolean).join(", ") || "–"],
+    ...(codec && codec !== "none" ? [[say("Codec"), codec]] : []), [say("Engine"), `${engine && engine !== "auto" ? engine + ", " : ""}${nodesText(viewOf(run).seats.length)}`]]);
   const names = [...state.runs.keys()], key = JSON.stringify([names, state.focus]);
   get("focus-label").hidden = names.length < 2;
   if (get("focus").dataset.key !== key) {

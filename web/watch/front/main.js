@@ -10,25 +10,30 @@ import {drawMap} from "./heat_map.js";
 import {drawEvents} from "./marks.js";
 import {drawRunBar} from "./run_bar.js";
 import {drawSample} from "./sample.js";
-import {changed, focused, graphNodes, onChange, state} from "./state.js";
+import {drawMultiples} from "./multiples.js";
+import {changed, focused, onChange, state} from "./state.js";
 import {drawTimeline} from "./timeline.js";
+import {drawWaited} from "./waited.js";
 import {otherLanguage, sayPage, speak} from "./words.js";
 
 onChange(() => {
   sayPage();
   const run = focused();
   drawHeader(run);
-  if (!run?.series || !run.about || !run.nodes || !run.now) return;
+  if (!run?.series || !run.about || !run.graph || !run.nodes || !run.now) return;
   drawRunBar(run);
   drawCards(run);
   drawGraph(run);
   drawMap(run);
   drawTimeline(run);
-  drawEvents(run, graphNodes(run));
-  const runs = [...state.runs.values()].filter(one => one.series && (state.chosen.has(one.name) || one === run));
+  drawEvents(run);
+  drawWaited(run);
+  const runs = [...state.runs.values()].filter(one => one.series && one.about && (state.chosen.has(one.name) || one === run));
   drawCurves(runs, run);
   drawRuns(run);
+  drawMultiples(runs, run);
   drawSample(run);
+  if (!performance.getEntriesByName("first-drawing").length) performance.mark("first-drawing");  // a test reads when
   if (get("config").textContent !== run.about.config) get("config").textContent = run.about.config;
 });
 
@@ -43,7 +48,7 @@ function paint() {
 system.addEventListener("change", () => { theme = null; paint(); });
 get("theme").addEventListener("click", () => { theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark"; paint(); });
 get("language").addEventListener("click", () => { speak(otherLanguage()); forgetCurves(); changed(); });
-get("filter").addEventListener("input", changed);
+for (const kind of ["input", "change"]) get("filter").addEventListener(kind, changed);
 addEventListener("resize", changed);
 addEventListener("keydown", event => { if (event.key === "Escape" && (state.pointer != null || state.at != null)) { state.pointer = state.at = null; changed(); } });
 

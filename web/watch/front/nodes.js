@@ -1,35 +1,42 @@
 // What is known of every node at the step that is shown.
-import {state, shownStep, indexAt, lastStep, graphNodes, valueAt, columnOf} from "./state.js";
+import {state, shownStep, indexAt, isReplay, graphNodes, valueAt, viewOf} from "./state.js";
 
 // [{node, there, lost, joined, accuracy, distance, loss, staleness, computing, waiting,
-// communicating, bytes}, ..]
+// communicating, bytes, speed}, ..]; `there`: it takes part now, or did.
 export function nodesNow(run) {
-  const count = graphNodes(run), steps = run.nodes?.step ?? [];
-  const row = indexAt(steps, shownStep(run)), replay = state.at != null && state.at < lastStep(run);
-  const lost = new Set(), joined = new Set();
+  const count = graphNodes(run), steps = run.nodes?.step ?? [], step = shownStep(run);
+  const row = indexAt(steps, step), now = isReplay(run) ? null : run.now;
+  const lost = new Set(), joined = new Map();
   for (const mark of run.series.marks) {
-    if (mark.step > shownStep(run)) break;
+    if (mark.step > step) break;
     if (mark.kind === "lost") { lost.add(mark.node); joined.delete(mark.node); }
-    if (mark.kind === "back" || mark.kind === "joined") { lost.delete(mark.node); joined.add(mark.node); }
+    if (mark.kind === "back" || mark.kind === "joined") { lost.delete(mark.node); joined.set(mark.node, mark.step); }
   }
+  const seated = new Set(viewOf(run).seats), measures = [...run.columns.keys()];
   return Array.from({length: count}, (_, node) => {
-    const told = {node, lost: lost.has(node), joined: joined.has(node) && row >= 0 && recently(run, node, row)};
-    for (const measure of run.columns.keys()) told[measure] = row >= 0 ? valueAt(run, measure, node, row) : null;
-    if (!replay && run.now?.nodes[node]) {
-      const now = run.now.nodes[node];
-      told.steps = now.steps;
-      told.bytes = now.bytes ?? told.bytes;
-      if (now.staleness != null) told.staleness = now.staleness;
+    // A ring around a newcomer is shown until the next measurement.
+    const told = {node, lost: lost.has(node), joined: joined.has(node) && indexAt(steps, joined.get(node)) >= row - 1};
+    for (const measure of measures) told[measure] = row >= 0 ? valueAt(run, measure, node, row) : null;
+    const newer = now?.nodes[node];
+    if (newer?.steps != null) {
+      told.steps = newer.steps;
+      told.bytes = newer.bytes ?? told.bytes;
+      if (newer.staleness != null) told.staleness = newer.staleness;
     }
-    told.there = row < 0 || !columnOf(run, "bytes") || told.bytes != null;
+    told.there = told.lost || seated.has(node);
     return told;
   });
 }
 
-// A ring around a newcomer is shown until the next measurement.
-function recently(run, node, row) {
-  const mark = run.series.marks.findLast(one => (one.kind === "joined" || one.kind === "back") && one.node === node);
-  return mark && indexAt(run.nodes.step, mark.step) >= row - 1;
+// The lost nodes at the step that is shown.
+export function lostNow(run) {
+  const lost = new Set();
+  for (const mark of run.series.marks) {
+    if (mark.step > shownStep(run)) break;
+    if (mark.kind === "lost") lost.add(mark.node);
+    if (mark.kind === "back" || mark.kind === "joined") lost.delete(mark.node);
+  }
+  return lost;
 }
 
 // Bytes per second from `from` to `to`, by "from,to": of the last half second while the run goes
@@ -44,18 +51,19 @@ export function traffic(run, edges) {
   now.forEach((row, i) => {
     const was = before[i] && seconds(row) > seconds(before[i]) && row.bytes >= before[i].bytes ? before[i] : null;
     live ||= was !== null;
-    const time = Math.max(seconds(row) - (was ? seconds(was) : 0), 1e-9);
-    const known = was && seconds(row) > 0 || seconds(row) > 0 ? time : null;
-    const to = row.to.length ? row.to : (near.get(i) ?? []).map(j => [j, (row.bytes ?? 0) / near.get(i).length]);
-    const earlier = new Map(was?.to.length ? was.to : was ? (near.get(i) ?? []).map(j => [j, (was.bytes ?? 0) / near.get(i).length]) : []);
-    for (const [j, sent] of to) rates.set(i + "," + j, {bytes: sent, rate: known == null ? null : (sent - (earlier.get(j) ?? 0)) / known});
+    const time = seconds(row) > 0 ? Math.max(seconds(row) - (was ? seconds(was) : 0), 1e-9) : null;
+    const evenly = from => (near.get(i) ?? []).map(j => [j, (from.bytes ?? 0) / near.get(i).length]);
+    const to = row.to.length ? row.to : evenly(row), earlier = new Map(was?.to.length ? was.to : was ? evenly(was) : []);
+    for (const [j, sent] of to) rates.set(i + "," + j, {bytes: sent, rate: time == null ? null : (sent - (earlier.get(j) ?? 0)) / time});
   });
   return {rates, live};
 }
 
-// The edges of the configured graph; of strategies without one, the pairs that have communicated.
+// The edges of the configured graph among those who take part; of strategies without one, the pairs
+// that have communicated.
 export function edgesOf(run) {
-  if (run.about.graph.edges.length > 0) return run.about.graph.edges;
+  const {edges} = viewOf(run);
+  if (edges.length > 0 || run.graph.family) return edges;
   const pairs = new Map();
   (run.now?.nodes ?? []).forEach((row, i) => row.to.forEach(([j]) => pairs.set(Math.min(i, j) + "," + Math.max(i, j), [Math.min(i, j), Math.max(i, j), null])));
   return [...pairs.values()];

@@ -1,7 +1,7 @@
 // How far the run is; the same bar replays it. What is done is solid, what is not yet done hatched.
-import {element, fillList, get} from "./dom.js";
+import {element, fillList, get, svg} from "./dom.js";
 import {count, duration, fixed, percent} from "./format.js";
-import {markSvg, nameOf} from "./marks.js";
+import {markSvg, marksKey, marksOf, nameOf} from "./marks.js";
 import {allSteps, changed, last, lastStep, shownStep, shownValue, state} from "./state.js";
 import {languageNow, say} from "./words.js";
 
@@ -50,18 +50,25 @@ export function drawRunBar(run) {
   slider.value = at;
   slider.setAttribute("aria-label", say("Step shown"));
   slider.setAttribute("aria-valuetext", say("Step {0}", count(at)));
-  const shown = [{kind: "start", step: 0, nodes: 0}, ...run.series.marks], key = JSON.stringify([shown, all, document.documentElement.dataset.theme]);
+  const key = [marksKey(run), all, run.graphVersion, document.documentElement.dataset.theme, document.documentElement.lang].join();
   if (marks.dataset.key !== key) {
     marks.dataset.key = key;
-    marks.replaceChildren(...shown.slice(-80).map(mark => { const shape = markSvg(mark.kind); shape.style.left = share(mark.step) + "%"; shape.setAttribute("aria-label", nameOf(mark)); return shape; }));
+    marks.replaceChildren(...[{kind: "start", step: 0}, ...marksOf(run)].slice(-80).map(mark => {
+      const shape = markSvg(mark.kind);
+      shape.style.left = share(mark.step) + "%";
+      shape.dataset.step = mark.step;
+      svg("title", {}, shape, nameOf(mark));
+      return shape;
+    }));
   }
+  for (const shape of marks.children) shape.style.opacity = Number(shape.dataset.step) > at ? 0.4 : 1;
   get("far").replaceChildren(element("b", {textContent: say("Step {0}", count(at))}), " " + (all > at ? say("of {0}", count(all)) : ""));
   const epoch = shownValue(run, "epoch");
   get("part").textContent = (epoch == null ? "" : say("epoch {0}", fixed(epoch, 2)) + " · ") + percent(at / Math.max(all, 1));
   get("play").textContent = playing ? "❚❚" : "▶";
   get("play").setAttribute("aria-label", say(playing ? "Pause" : "Play"));
   const seconds = elapsed(run), left = run.ended || !(now > 0) ? null : seconds * (all - now) / now;
-  const clock = new Date(Date.now() + 1000 * (left ?? 0)).toLocaleTimeString(languageNow(), {hour: "2-digit", minute: "2-digit"});
+  const clock = new Date(Date.now() + 1000 * (left ?? 0)).toLocaleTimeString(languageNow(), {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   fillList(get("times"), [[say("Elapsed"), duration(state.at == null ? seconds : shownValue(run, "seconds"))], ...(run.ended ? [] : [[say("Remaining"), duration(left)], [say("Ends about"), left == null ? "–" : clock]])]);
 }
 

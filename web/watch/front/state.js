@@ -1,13 +1,13 @@
 // What is known of the runs and what was chosen on the page. One state; whoever changes it calls
 // `changed`, and everything is drawn once before the next frame.
 export const state = {
-  runs: new Map(),  // by name: {about, series, nodes, now, before, columns, ended}
+  runs: new Map(),  // by name: {about, graph, series, nodes, now, before, columns, ended}
   focus: null,      // the run shown
   chosen: new Set(),  // runs among the curves
-  hidden: new Set(),
   at: null,         // the step of a replay; null: now
   pointer: null,    // the step under the pointer, on any part of the page
-  node: null,       // the node that was chosen
+  nodes: [],        // the nodes that were chosen, the newest last
+  hovered: null,    // the node whose card is shown
   measure: "distance",
   across: "step", log: false, smooth: 0,
 };
@@ -20,6 +20,13 @@ export function changed() {
   if (waiting) return;
   waiting = true;
   requestAnimationFrame(() => { waiting = false; draw(); });
+}
+
+// As many as have colours of their own among the curves.
+const MOST_CHOSEN = 4;
+export function choose(node) {
+  state.nodes = state.nodes.includes(node) ? state.nodes.filter(one => one !== node) : [...state.nodes, node].slice(-MOST_CHOSEN);
+  changed();
 }
 
 export const last = list => list?.length ? list[list.length - 1] : null;
@@ -39,6 +46,7 @@ export function lastStep(run) {
   const {measurements, progress} = run.series;
   return Math.max(last(measurements.step) ?? 0, last(progress.step) ?? 0, run.now?.step ?? 0);
 }
+export const isReplay = run => state.at != null && state.at < lastStep(run);
 export const shownStep = run => state.at ?? lastStep(run);
 
 // The row of a column of measurements that is shown: -1 before the first.
@@ -62,7 +70,22 @@ export function allSteps(run) {
   return epochs && epoch > 0 ? Math.max(Math.round(last(measurements.step) / epoch * epochs), lastStep(run)) : null;
 }
 
-export const graphNodes = run => Math.max(run.about.graph.nodes, run.nodes?.count ?? 0, run.now?.nodes.length ?? 0);
+// The nodes that took part at the step that is shown, and their edges.
+export function viewOf(run) {
+  const {views} = run.graph, step = shownStep(run);
+  return views.findLast(view => view.step <= step) ?? views[0];
+}
+// Places of all nodes that ever took part.
+export function graphNodes(run) {
+  if (run.places?.version !== run.graphVersion || run.places.of !== run.nodes?.count) {
+    const seats = run.graph.views.flatMap(view => view.seats);
+    run.places = {version: run.graphVersion, of: run.nodes?.count, count: seats.reduce((most, seat) => Math.max(most, seat + 1), run.nodes?.count ?? 0)};
+  }
+  return run.places.count;
+}
+// What a node is called: its member on a grid, else its number.
+export const nodeName = (run, node) => run.graph.names[node] ?? String(node);
+export const isNamed = (run, node) => run.graph.names[node] != null;
 
 // A measure of all nodes, [node * rows + row]; null until it was fetched.
 export const columnOf = (run, measure) => run.columns.get(measure)?.values ?? null;
@@ -76,7 +99,7 @@ export function valueAt(run, measure, node, row) {
 export function endsOf(run, measure) {
   const column = run.columns.get(measure);
   if (!column) return null;
-  if (!column.ends) {
+  if (column.ends === undefined) {
     let low = Infinity, high = -Infinity;
     for (const value of column.values) if (value === value) { if (value < low) low = value; if (value > high) high = value; }
     column.ends = high >= low ? [measure === "accuracy" ? low : Math.min(low, 0), high] : null;

@@ -1,36 +1,34 @@
 // How every node spends its time: computing, communicating and waiting as a band per node, of
 // groups where there are more than bands.
-import {color, element, get, isDark} from "./dom.js";
+import {color, element, get, sizeOf} from "./dom.js";
 import {percent} from "./format.js";
-import {axes, BOTTOM, follow, groupsOf, mean, movePointer, overTime, TOP} from "./over_time.js";
-import {columnOf, indexAt, shownStep, state, valueAt} from "./state.js";
+import {lostNow} from "./nodes.js";
+import {markSvg, marksOf, NAMES_OF_MARKS} from "./marks.js";
+import {BOTTOM, follow, groupsOf, hatch, losses, mean, moving, movePointer, overTime, still, TOP} from "./over_time.js";
+import {columnOf, indexAt, isNamed, nodeName, shownStep, state, valueAt} from "./state.js";
 import {say} from "./words.js";
 
-const MOST_BANDS = 25, BAND = 26;
+const MOST_BANDS = 25;
+const bandOf = groups => groups.length <= 6 ? 44 : 26;
 const PARTS = [["computing", "compute"], ["communicating", "communicate"], ["waiting", "wait"]];
 
-// The bands alone; made again only when the data, the size or the colours change.
-function picture(run, {width, height, span, steps, most}, groups) {
-  const ratio = devicePixelRatio || 1, key = [run.nodes.version, width, groups.length, most, ratio, isDark()].join();
-  if (run.bands?.key === key) return run.bands.canvas;
-  const canvas = element("canvas", {width: Math.round(width * ratio), height: Math.round(height * ratio)}), context = canvas.getContext("2d");
-  context.scale(ratio, ratio);
+function drawBands({context, span, steps, x, most}, run, groups) {
+  const band = bandOf(groups);
   groups.forEach(([from, to], y) => {
     for (let i = 0; i < steps.length; ++i) {
       const shares = PARTS.map(([what]) => mean(from, to, node => valueAt(run, what, node, i)));
       if (shares.some(share => share == null)) continue;  // a gap stays open
-      const [x, end] = span(i);
-      let down = TOP + y * BAND + BAND - 4;
+      const [start, end] = span(i);
+      let down = TOP + y * band + band - 4;
       PARTS.forEach(([, ink], part) => {
-        const high = shares[part] * (BAND - 4);
+        const high = shares[part] * (band - 4);
         down -= high;
         context.fillStyle = color(ink);
-        context.fillRect(x, down, Math.max(end - x, 1) + 0.5, high + 0.5);
+        context.fillRect(start, down, Math.max(end - start, 1) + 0.5, high + 0.5);
       });
     }
   });
-  run.bands = {key, canvas};
-  return canvas;
+  if (groups[0][1] === 1) for (const [node, from, to] of losses(run, most)) hatch(context, x(from), TOP + node * band, x(to) - x(from), band - 4);
 }
 
 export function drawTimeline(run) {
@@ -49,23 +47,52 @@ export function drawTimeline(run) {
   }
   canvas.run = run;
   canvas.setAttribute("aria-label", `${say("Timeline")}: ${say("how every node spends its time")}`);
-  const groups = groupsOf(count, MOST_BANDS), narrow = place.clientWidth < 480, grouped = groups.length < count;
-  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * BAND, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92), {context, steps, right, width} = over;
-  const shown = indexAt(steps, shownStep(run));
-  context.drawImage(picture(run, over, groups), 0, 0, over.width, over.height);
+  const groups = groupsOf(count, MOST_BANDS), band = bandOf(groups), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
+  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * band, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92);
+  still(over, run, [PARTS.map(([what]) => run.columns.get(what).version), state.nodes], layer => { drawBands(layer, run, groups); drawNames(layer, run, groups, narrow); });
+  if (!narrow) drawWaits(over, run, groups);
+  moving(over);
+  drawLegend(run);
+}
+
+const middleOf = (y, band) => TOP + y * band + (band - 4) / 2 + 4;
+
+function drawNames({context}, run, groups, narrow) {
+  const one = node => isNamed(run, node) ? short(nodeName(run, node), narrow ? 4 : 11) : narrow ? node : say("node {0}", node);
+  context.font = "12px system-ui, sans-serif";
+  context.textAlign = "left";
   groups.forEach(([from, to], y) => {
-    const middle = TOP + y * BAND + 15;
-    context.font = "12px system-ui, sans-serif";
-    context.fillStyle = color(state.node != null && state.node >= from && state.node < to ? "text" : "muted");
-    context.textAlign = "left";
-    context.fillText(narrow ? from : to - from > 1 ? say("nodes {0} to {1}", from, to - 1) : say("node {0}", from), 0, middle);
-    const waits = shown >= 0 ? mean(from, to, node => valueAt(run, "waiting", node, shown)) : null;
-    if (!narrow && waits != null) { context.textAlign = "right"; context.fillText(say("waits {0}", percent(waits)), width - right + 88, middle); }
+    context.fillStyle = color(state.nodes.some(node => node >= from && node < to) ? "text" : "muted");
+    context.fillText(to - from === 1 ? one(from) : narrow ? from : say("nodes {0} to {1}", from, to - 1), 0, middleOf(y, bandOf(groups)));
   });
-  axes(over, run);
-  get("line-legend").replaceChildren(...PARTS.map(([what, ink]) => {
+}
+
+// What changes with the step that is shown: only its strip is drawn again.
+function drawWaits({canvas, width, height, right, steps}, run, groups) {
+  const shown = indexAt(steps, shownStep(run)), lost = lostNow(run), key = [canvas.drawn, shown, [...lost]].join();
+  if (canvas.waits === key) return;
+  canvas.waits = key;
+  const context = canvas.getContext("2d");
+  context.clearRect(width - right + 10, TOP, right, height - TOP);
+  context.font = "12px system-ui, sans-serif";
+  context.textAlign = "right";
+  groups.forEach(([from, to], y) => {
+    const waits = shown >= 0 ? mean(from, to, node => valueAt(run, "waiting", node, shown)) : null, gone = to - from === 1 && lost.has(from);
+    context.fillStyle = color(gone ? "bad" : "muted");
+    if (gone || waits != null) context.fillText(gone ? say("lost") : say("waits {0}", percent(waits)), width - right + 88, middleOf(y, bandOf(groups)));
+  });
+}
+
+const short = (name, most) => name.length > most ? name.slice(0, most - 1) + "…" : name;
+
+function drawLegend(run) {
+  const kinds = Object.keys(NAMES_OF_MARKS).filter(kind => marksOf(run).some(mark => mark.kind === kind)), legend = get("line-legend");
+  const key = [kinds, document.documentElement.lang, document.documentElement.dataset.theme].join();
+  if (legend.dataset.key === key) return;
+  legend.dataset.key = key;
+  legend.replaceChildren(...PARTS.map(([what, ink]) => {
     const swatch = element("i", {className: "swatch"});
     swatch.style.background = `var(--${ink})`;
     return element("span", {}, swatch, say(what));
-  }));
+  }), element("span", {className: "space"}), ...kinds.map(kind => element("span", {}, markSvg(kind), say(NAMES_OF_MARKS[kind]))));
 }

@@ -17,14 +17,22 @@ export function speak(other) {
   document.documentElement.lang = other;
 }
 
+// Sentences that had no Russian; a test looks here.
+const unsaid = globalThis.unsaid = new Set();
+
 // `{0}`, `{1}` in a sentence are replaced by the further arguments.
 export function say(sentence, ...values) {
+  if (language === "ru" && !(sentence in russian)) unsaid.add(sentence);
   const words = language === "ru" ? russian[sentence] ?? sentence : sentence;
   return words.replace(/\{(\d)\}/g, (_, i) => values[i]);
 }
 
+let said = null;
+
 // The fixed texts of page.html.
 export function sayPage() {
+  if (said === language) return;
+  said = language;
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-say]")) {
     const words = say(element.dataset.say);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 
+#include "veche/runtime/record/node_member.h"
 #include "veche/train/loop/progress_report.h"
 
 namespace veche {
@@ -14,7 +15,8 @@ class NodesFile {
  public:
   explicit NodesFile(std::filesystem::path file);
 
-  void write(std::uint64_t step, std::span<const ProgressReport> nodes);
+  // `members`: of each node, on a grid.
+  void write(std::uint64_t step, std::span<const ProgressReport> nodes, std::span<const NodeMember> members);
 
  private:
   static constexpr std::size_t kMostNodes = 500;  // as many as a page can draw; with more there is no file

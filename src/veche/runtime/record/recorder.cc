@@ -89,7 +89,7 @@ void Recorder::on_progress(const Progress& progress) {
 }
 
 void Recorder::on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) {
-  nodes_.write(step, nodes);
+  nodes_.write(step, nodes, members_);
 }
 
 void Recorder::on_measuring() {
@@ -106,7 +106,8 @@ void Recorder::on_evaluation(const Evaluation& evaluation) {
     const nlohmann::ordered_json sample{{"step", evaluation.step}, {"text", evaluation.sample}};
     samples_->append(sample.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   }
-  lines_.append(metrics_line(evaluation, info_.epoch(evaluation.step)).dump() + "\n");
+  const auto line = metrics_line(evaluation, info_.epoch(evaluation.step), members_);
+  lines_.append(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   const std::uint64_t step = evaluation.step;
   const TestResult& average = evaluation.average_model;
   const auto measures = [&](const std::string& place, const TestResult& result, const std::string& of = "") {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "veche/base/files/append_file.h"
 #include "veche/runtime/record/event_file.h"
@@ -24,8 +26,12 @@ class Recorder : public Observer {
   Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* next);
   ~Recorder() override;
 
-  // Members have joined or left: the number of nodes and the steps per epoch change.
-  void on_view(const RunInfo& info) { info_ = info; }
+  // Members have joined or left: the number of nodes and the steps per epoch change. `members`: of each
+  // node; empty where it is not known.
+  void on_view(const RunInfo& info, std::vector<NodeMember> members) {
+    info_ = info;
+    members_ = std::move(members);
+  }
 
   void on_progress(const Progress& progress) override;
   void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override;
@@ -41,6 +47,7 @@ class Recorder : public Observer {
   std::string loss();  // a sentence; empty: nothing is lost
 
   RunInfo info_;
+  std::vector<NodeMember> members_;
   RunObserver* const next_;
   AppendFile lines_;
   const std::filesystem::path samples_file_;

@@ -68,7 +68,7 @@ TEST_F(Recording, EpochsGoOnWhereMembersComeAndGo) {
   info.epochs_before = info.epoch(50);
   info.epochs_at = 50;
   info.steps_per_epoch = 25;  // four times as many nodes
-  recorder.on_view(info);
+  recorder.on_view(info, {});
   recorder.on_evaluation(evaluation(75));
   recorder.finish();
   std::vector<double> epochs;
@@ -114,6 +114,27 @@ TEST_F(Recording, TellsWhereEveryNodeIs) {
   EXPECT_EQ(told["nodes"][1].at("bytes_sent"), 1e10);
   EXPECT_EQ(told["nodes"][1].at("staleness"), 1.5);
   EXPECT_EQ(told["nodes"][1].at("to")[0][1], 3e9);
+}
+
+TEST_F(Recording, NamesTheMembersOfAGrid) {
+  Recorder recorder(run(), {}, &listener_);
+  recorder.on_view({}, {{"1a2b3c4d", "oak"}, {"5e6f7a8b", "a \"b\""}});
+  recorder.on_evaluation(evaluation(1));
+  recorder.on_nodes(1, std::vector<ProgressReport>(2));
+  recorder.on_nodes(2, std::vector<ProgressReport>(3));  // of another view: at most twice a second
+  std::ifstream metrics(run().metrics()), now(run().nodes());
+  for (const auto& told : {nlohmann::json::parse(metrics), nlohmann::json::parse(now)}) {
+    ASSERT_EQ(told.at("nodes").size(), 2U);
+    EXPECT_EQ(told["nodes"][0].at("member"), "1a2b3c4d");
+    EXPECT_EQ(told["nodes"][0].at("name"), "oak");
+    EXPECT_EQ(told["nodes"][1].at("name"), "a \"b\"");
+  }
+  recorder.on_view({}, {{"1a2b3c4d", "oak"}});
+  recorder.on_evaluation(evaluation(2));  // of the view before
+  std::string line;
+  std::ifstream again(run().metrics());
+  std::getline(again, line);
+  EXPECT_FALSE(nlohmann::json::parse(again).at("nodes")[0].contains("member"));
 }
 
 TEST_F(Recording, AFullDiskKeepsWhereTheNodesWere) {

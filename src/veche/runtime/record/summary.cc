@@ -95,9 +95,17 @@ Json node_json(const NodeReport& node, const TestResult& average) {
   return json;
 }
 
-Json nodes_json(const Evaluation& evaluation) {
+// Members of another number of nodes are those of another view.
+Json nodes_json(const Evaluation& evaluation, std::span<const NodeMember> members) {
   Json nodes = Json::array();
-  for (const NodeReport& node : evaluation.nodes) nodes.push_back(node_json(node, evaluation.average_model));
+  for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
+    Json node = node_json(evaluation.nodes[i], evaluation.average_model);
+    if (members.size() == evaluation.nodes.size()) {
+      node["member"] = members[i].id;
+      node["name"] = members[i].name;
+    }
+    nodes.push_back(std::move(node));
+  }
   return nodes;
 }
 
@@ -172,7 +180,7 @@ Score total_train(const Evaluation& evaluation) {
   return train;
 }
 
-Json metrics_line(const Evaluation& evaluation, double epoch) {
+Json metrics_line(const Evaluation& evaluation, double epoch, std::span<const NodeMember> members) {
   const Score train = total_train(evaluation);
   Json json;
   json["step"] = evaluation.step;
@@ -186,7 +194,7 @@ Json metrics_line(const Evaluation& evaluation, double epoch) {
   if (average.count > 0) json["average_model"] = measures_json(average);
   if (!average.classes.empty()) json["average_model"]["classes"] = classes_json(average);
   json["cv"] = evaluation.cv;
-  json["nodes"] = nodes_json(evaluation);
+  json["nodes"] = nodes_json(evaluation, members);
   if (evaluation.stopped != StopReason::none) json["stopped"] = to_string(evaluation.stopped);
   return json;
 }
@@ -253,7 +261,7 @@ Json summary(const RunResult& result) {
   }
   if (result.info.stages > 1) json["stages"] = stages_json(last);
   json["stopped"] = to_string(last.stopped);
-  json["per_node"] = nodes_json(last);
+  json["per_node"] = nodes_json(last, {});
   if (result.info.model == "quadratic") json["parameters"] = result.parameters;
   return json;
 }

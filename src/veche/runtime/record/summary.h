@@ -1,8 +1,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "veche/run.h"
+#include "veche/runtime/record/node_member.h"
 #include "veche/runtime/record/spread.h"
 
 namespace veche {
@@ -11,8 +13,9 @@ namespace veche {
 // of a run with the quadratic learner also holds every node's parameters.
 nlohmann::ordered_json summary(const RunResult& result);
 
-// One line of metrics.jsonl.
-nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double epoch);
+// One line of metrics.jsonl. `members`: of each node, on a grid.
+nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double epoch,
+                                    std::span<const NodeMember> members = {});
 
 // Of the task's main measure, over all nodes whose own models were tested.
 Spread spread_of_nodes(const Evaluation& evaluation);

@@ -201,11 +201,25 @@ class GridTraining::Member {
     if (!begun_) session_.start();
     begun_ = true;
     observer_.pass_to(session_.observer());
-    session_.start_view();
+    session_.start_view(members_of(view, roles));
     session_.notice(
         fmt::format("view {}: {} node{}{}{} from step {}{}{}", view.number, nodes, nodes == 1 ? "" : "s",
                     nodes < view.nodes() ? fmt::format(" of {}", view.nodes()) : "", member_names(*grid_),
                     first_step, told.empty() ? "" : "; this member ", told));
+  }
+
+  // The member of each node that is measured, in the order of the measurements: with stages, of the
+  // nodes that have one. Empty if the members have agreed on a further view meanwhile.
+  std::vector<NodeMember> members_of(const View& view, const Roles* roles) const {
+    const grid::Status status = grid_->status();
+    std::vector<NodeMember> all, members;
+    if (status.view != view.number) return members;
+    for (const grid::MemberStatus& one : status.members)  // in the order of their seats
+      if (one.seat >= 0)
+        all.insert(all.end(), one.member.nodes, {grid::short_name(one.member.id), one.member.name});
+    if (roles == nullptr) return all;
+    for (const NodeId node : roles->nodes) members.push_back(all.at(static_cast<std::size_t>(node.value)));
+    return members;
   }
 
   void describe(const TrainingPlan& plan, int nodes, std::uint64_t first_step) {

@@ -95,8 +95,8 @@ void TrainingSession::start(bool recorded) {
   if (caller_.observer != nullptr) caller_.observer->on_start(info_);
 }
 
-void TrainingSession::start_view() {
-  if (recorder_) recorder_->on_view(info_);
+void TrainingSession::start_view(std::vector<NodeMember> members) {
+  if (recorder_) recorder_->on_view(info_, std::move(members));
   if (caller_.observer != nullptr) caller_.observer->on_view(info_);
 }
 

@@ -81,8 +81,8 @@ class TrainingSession {
   // Collective: opens the record unless `recorded`, that is unless the folder has all measurements
   // already, and tells the observers that the run starts.
   void start(bool recorded = false);
-  // The view that begins now is as `info` says.
-  void start_view();
+  // The view that begins now is as `info` says. `members`: of each node; empty: not known.
+  void start_view(std::vector<NodeMember> members);
   // Receives the reports of the local nodes during training; null: no observer.
   Observer* observer();
 
