@@ -1,5 +1,5 @@
 # What people type. Each target installs what is missing (scripts/setup) and builds first.
-.PHONY: train build python test sanitize asan tsan sanitize-python bench soak format tidy clean
+.PHONY: train build python test sanitize asan tsan sanitize-python bench soak docs sbom format tidy clean
 .DEFAULT_GOAL := build
 
 # Only what the demo needs; `build` in the same folder adds the rest.
@@ -64,6 +64,15 @@ soak: build
 	@scripts/setup soak
 	scripts/fuzz $(call part,70)
 	scripts/soak-cifar build/veche $(CIFAR10) $(call part,2)
+
+# The documentation as a site: build/docs/index.html.
+docs:
+	@scripts/setup docs
+	scripts/docs-site build/docs
+
+# Every library that the build is linked with or contains, with its licence: CycloneDX.
+sbom: build
+	scripts/sbom build/release > build/veche.cdx.json
 
 format:
 	clang-format -i $$(git ls-files '*.cc' '*.h')
