@@ -1,5 +1,5 @@
 # What people type. Each target installs what is missing (scripts/setup) and builds first.
-.PHONY: train build python test sanitize asan tsan sanitize-python bench format tidy clean
+.PHONY: train build python test sanitize asan tsan sanitize-python bench docs sbom format tidy clean
 .PHONY: soak soak-fuzz soak-services soak-seeds soak-grid soak-process soak-data
 .DEFAULT_GOAL := build
 
@@ -94,6 +94,15 @@ soak-process: build
 # A published set, from its archive to the accuracy that is known.
 soak-data: build
 	scripts/soak-cifar build/veche $(CIFAR10) $(call part,2)
+
+# The documentation as a site: build/docs/index.html.
+docs:
+	@scripts/setup docs
+	scripts/docs-site build/docs
+
+# Every library that the build is linked with or contains, with its licence: CycloneDX.
+sbom: build
+	scripts/sbom build/release > build/veche.cdx.json
 
 format:
 	clang-format -i $$(git ls-files '*.cc' '*.h')

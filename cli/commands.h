@@ -24,9 +24,13 @@ void add_generate(CLI::App& app);
 void add_serve(CLI::App& app);
 void add_report(CLI::App& app);
 void add_watch(CLI::App& app);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_examples(CLI::App& app);
 void add_completion(CLI::App& app);
 
 // The benchmarks of `veche bench`.
 std::vector<std::string> bench_names();
+// The examples of `veche examples`; empty if they are not installed.
+std::vector<std::string> example_names();
 
 }  // namespace veche::cli

@@ -6,6 +6,7 @@
 
 #include "cli/arguments/unknown_argument.h"
 #include "cli/commands.h"
+#include "cli/doctor/version_text.h"
 #include "cli/process/isa.h"
 #include "cli/process/limits.h"
 #include "cli/terminal/output.h"
@@ -42,7 +43,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Veche trains one neural network on many nodes that agree with each other."};
   app.name("veche");
   app.require_subcommand(0, 1);
-  app.set_version_flag("--version", VECHE_VERSION);
+  app.set_version_flag("--version", veche::cli::version_text);
   int exit_code = 0;
   veche::cli::add_train(app, exit_code);
   veche::cli::add_simulate(app, exit_code);
@@ -56,6 +57,8 @@ int run(int argc, char** argv) {
   veche::cli::add_serve(app);
   veche::cli::add_report(app);
   veche::cli::add_watch(app);
+  veche::cli::add_examples(app);
+  veche::cli::add_doctor(app, exit_code);
   veche::cli::add_completion(app);
   refuse_empty_words(app);
   try {

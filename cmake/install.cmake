@@ -10,6 +10,22 @@ get_property(MODULES GLOBAL PROPERTY VECHE_MODULES)
 install(TARGETS ${MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche COMPONENT veche)
 install(FILES cli/completion/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT veche
         RENAME veche)
+install(FILES cli/completion/completion.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT veche
+        RENAME veche.fish)
+# Debian's zsh reads another folder for packages than for what an administrator installs.
+install(CODE "
+  set(FOLDER site-functions)
+  if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\")
+    set(FOLDER vendor-completions)
+  endif()
+  file(INSTALL ${PROJECT_SOURCE_DIR}/cli/completion/completion.zsh RENAME _veche
+       DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${FOLDER}\")" COMPONENT veche)
+
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/veche COMPONENT veche USE_SOURCE_PERMISSIONS
+        PATTERN __pycache__ EXCLUDE)
+
+# An example: the administrator decides whether and for which runs.
+install(FILES packaging/veche-member@.service DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/veche/examples COMPONENT veche)
 
 # Packed, as Debian's policy wants it; man reads both. Without a time inside: equal sources make equal files.
 find_program(GZIP gzip REQUIRED)

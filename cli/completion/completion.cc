@@ -1,13 +1,12 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/completion/completion_scripts.h"
 #include "cli/completion/completion_values.h"
 #include "cli/terminal/output.h"
 #include "veche/errors.h"
 
 namespace veche::cli {
-
-extern const char kBashCompletion[];  // completion.bash
 
 namespace {
 
@@ -101,9 +100,9 @@ void add_completion(CLI::App& app) {
   CLI::App* command = app.add_subcommand("completion", "Shell completion of commands, options and keys");
   command->group("");  // for shells and packages, hidden from people
   command->require_subcommand(1);
-  command->add_subcommand("bash", "Print the completion script for bash")->callback([] {
-    answer_text(kBashCompletion);
-  });
+  for (const CompletionScript& script : completion_scripts())
+    command->add_subcommand(script.shell, "Print the completion script for " + script.shell)
+        ->callback([&script] { answer_text(script.text); });
   CLI::App* words = command->add_subcommand(
       "words",
       "Print the candidates at the cursor, given the words of the command so far, the last one incomplete");

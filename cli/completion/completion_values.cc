@@ -162,6 +162,7 @@ std::vector<Candidate> of_type(std::string_view type, const std::string& typed,
   if (type == "GRAPH") return plain(copied(spec_families()));
   if (type == "RULE") return plain(copied(weight_rules()));
   if (type == "MODEL") return plain(model_names());
+  if (type == "EXAMPLE") return plain(example_names());
   if (type == "BENCH") return plain(bench_names());
   if (type == "KNOWN-SET") return plain(public_set_names());
   if (type == "SET") {

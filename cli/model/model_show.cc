@@ -94,7 +94,7 @@ ModelSpec asked_for(const ShowArguments& arguments) {
   return spec;
 }
 
-ordered_json to_json(const std::vector<TensorLayout>& layout) {
+ordered_json layout_json(const std::vector<TensorLayout>& layout) {
   ordered_json tensors = ordered_json::array();
   for (const TensorLayout& tensor : layout)
     tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"count", size_of(tensor)}});
@@ -152,8 +152,8 @@ void show_model(const ShowArguments& arguments) {
                         {"input", {spec.input.channels, spec.input.height, spec.input.width}},
                         {"classes", spec.classes}};
     object.update(costs(model));
-    object["layers"] = to_json(model.parameters);
-    object["buffers"] = to_json(model.buffers);
+    object["layers"] = layout_json(model.parameters);
+    object["buffers"] = layout_json(model.buffers);
     answer_json(object);
     return;
   }

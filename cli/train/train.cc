@@ -16,6 +16,7 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/text.h"
 #include "cli/train/compare.h"
+#include "cli/train/dry_run.h"
 #include "cli/train/job_view.h"
 #include "cli/train/run_table.h"
 #include "veche/comm/mpi/launch.h"
@@ -43,6 +44,7 @@ struct TrainArguments {
   int repeat = 1;
   bool simulate = false;
   bool watch = false;
+  bool dry_run = false;
   ServingArguments where;  // the live page
 };
 
@@ -116,6 +118,26 @@ int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& inter
                  view);
 }
 
+// Prints the plan of the run.
+int plan_run(const TrainArguments& arguments) {
+  if (!arguments.resume.empty() || arguments.restart)
+    throw RequestError("--dry-run plans a new run; leave out --resume and --restart");
+  if (!arguments.compare.empty()) throw RequestError("--dry-run plans one run; leave out --compare");
+  if (arguments.watch) throw RequestError("--dry-run has no live page; leave out --watch");
+  if (!arguments.simulate && mpi_launch())
+    throw RequestError(
+        "--dry-run plans in one process: start it without mpirun or srun, and cluster.nodes says how many "
+        "nodes there are");
+  const Interrupts interrupts;
+  const nlohmann::ordered_json plan =
+      plan_of(settings_for(read_config(arguments), nullptr), interrupts.asked());
+  if (arguments.json)
+    answer_json(plan);
+  else
+    answer_text(plan_text(plan));
+  return 0;
+}
+
 // A failure is known to all ranks, and rank 0 prints it before any rank ends.
 template <class Work>
 int in_job(const TrainArguments& arguments, Work work) {
@@ -177,6 +199,8 @@ CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& wh
       ->add_option("--repeat", arguments->repeat,
                    "with --compare: number of runs per variant, with consecutive seeds")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--dry-run", arguments->dry_run,
+                    "print the plan and what the first steps cost (bytes, memory, time); write nothing");
   add_shorthands(*command, arguments->assignments);
   return command;
 }
@@ -194,6 +218,8 @@ void add_train(CLI::App& app, int& exit_code) {
     take_configs(*arguments);
     if (arguments->keys)
       answer_text(config_page());
+    else if (arguments->dry_run)
+      exit_code = plan_run(*arguments);
     else if (!arguments->compare.empty())
       exit_code = in_job(*arguments, compare_runs);
     else
@@ -208,7 +234,8 @@ void add_simulate(CLI::App& app, int& exit_code) {
       app, "simulate", "The same run in virtual time, on the network that [network] describes", arguments);
   command->callback([arguments, &exit_code] {
     take_configs(*arguments);
-    exit_code = in_job(*arguments, arguments->compare.empty() ? train : compare_runs);
+    exit_code = arguments->dry_run ? plan_run(*arguments)
+                                   : in_job(*arguments, arguments->compare.empty() ? train : compare_runs);
   });
 }
 

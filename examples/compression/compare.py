@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+BUILT = HERE.parent.parent / "build" / "veche"  # in the source; a copy takes the program on PATH
 CODECS = ["none", "sign", "topk:0.01", "topk:0.1", "fp16", "bf16", "int8", "qsgd:8", "threshold:0.001", "randomk:0.1",
           "powersgd:2", "powergossip:2"]
 
@@ -37,7 +38,7 @@ def kept(folder, codec, make):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("veche", nargs="?", default=HERE.parents[1] / "build" / "veche")
+    parser.add_argument("veche", nargs="?", default=BUILT if BUILT.exists() else "veche")
     parser.add_argument("--codecs", default=",".join(CODECS))
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--keep", type=pathlib.Path)

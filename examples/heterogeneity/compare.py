@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+BUILT = HERE.parent.parent / "build" / "veche"  # in the source; a copy takes the program on PATH
 STRATEGIES = {
     "all-reduce": ["strategy.name=allreduce"],
     "backup workers, b = 1": ["strategy.name=parameter-server", "strategy.backup=1"],
@@ -41,7 +42,7 @@ def seconds_to(target, metrics):
 
 def main():
     words = sys.argv[1:]
-    veche = words.pop(0) if words and not words[0].startswith("--") else HERE.parents[1] / "build" / "veche"
+    veche = words.pop(0) if words and not words[0].startswith("--") else BUILT if BUILT.exists() else "veche"
     extra = [word for word in words if word != "--set"]
     rows, target, reference = [], None, None
     for name, assignments in STRATEGIES.items():

@@ -25,7 +25,10 @@ endforeach()
 class Program(InstalledTest):
     def test_trains(self):
         veche = self.prefix / "bin/veche"
-        self.assertRegex(self.veche("--version", veche=veche).stdout, r"^\d+\.\d+\.\d+\n$")
+        told = self.veche("--version", veche=veche).stdout
+        self.assertRegex(told, r"\Aveche \d+\.\d+\.\d+\ncommit (unknown|[0-9a-f]{8,}(-changed)?)\nmodules [a-z ]+\n\Z")
+        built = {file.stem.removeprefix("veche_") for file in self.prefix.glob("lib/**/veche_*.so")}
+        self.assertEqual(set(told.split("modules")[1].split()), built)
         done = self.veche("train", "-q", *assignments(SMALL, {"run.steps": 2}), veche=veche)
         self.assertEqual(done.returncode, 0, done.stderr)
         # The installed module is the one that was used, and without it there is a sentence.
@@ -41,6 +44,19 @@ class Program(InstalledTest):
         help_page = self.veche("--help", veche=self.prefix / "bin/veche").stdout
         for command in re.findall(r"^  ([a-z]+)  ", help_page.split("Subcommands:")[1], re.M):
             self.assertIn(f"\n.B {command}\n", page)
+
+
+    def test_completion_lies_where_shells_look(self):
+        for shell, file in {"bash": "bash-completion/completions/veche", "zsh": "zsh/site-functions/_veche",
+                            "fish": "fish/vendor_completions.d/veche.fish"}.items():
+            self.assertEqual((self.prefix / "share" / file).read_text(), (SOURCE / f"cli/completion/completion.{shell}").read_text())
+
+    def test_examples_come_along(self):
+        veche = self.prefix / "bin/veche"
+        listed = self.veche("examples", veche=veche).stdout
+        self.assertEqual([line.split()[0] for line in listed.splitlines()],
+                         [line.split()[0] for line in (SOURCE / "examples/index.tsv").read_text().splitlines()])
+        self.assertEqual(self.veche("examples", "equivalence", veche=veche).stdout, "equivalence/equivalence.toml\n")
 
 
 class Headers(InstalledTest):

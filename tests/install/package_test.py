@@ -29,7 +29,7 @@ class Packages(InstalledTest):
         return {item.split()[0] for item in self.field(package, field).split(",") if item.strip()}
 
     def test_what_they_say(self):
-        version = self.veche("--version").stdout.strip()
+        version = self.version()
         architecture = call("dpkg", "--print-architecture", cwd=self.folder).strip()
         self.assertEqual([file.name for file in self.packages],
                          [f"{name}_{version}_{architecture}.deb" for name in ("libveche-dev", "python3-veche", "veche")])
@@ -54,6 +54,9 @@ class Packages(InstalledTest):
         self.assertEqual([path for path in python if "/lib/" in path and "/python3/dist-packages/veche/" not in path], [])
         self.assertIn("./usr/bin/veche", veche)
         self.assertIn("./usr/include/veche/veche.h", dev)
+        self.assertIn("./usr/share/zsh/vendor-completions/_veche", veche)
+        self.assertIn("./usr/share/doc/veche/examples/veche-member@.service", veche)
+        self.assertIn("./usr/share/veche/examples/index.tsv", veche)
 
     def test_lintian_finds_nothing_wrong(self):
         """Errors and warnings; overrides are in cmake/debian, each with its reason."""
@@ -69,7 +72,7 @@ class Packages(InstalledTest):
             self.assertIn("uPlot", text)
         self.assertEqual((SOURCE / "LICENSE").read_text().strip(),
                          pathlib.Path("/usr/share/common-licenses/Apache-2.0").read_text().strip())
-        version = self.veche("--version").stdout.strip()
+        version = self.version()
         changes = gzip.decompress((self.prefix / "share/doc/veche/changelog.gz").read_bytes()).decode()
         self.assertTrue(changes.startswith(f"veche ({version}) "))
 

@@ -39,7 +39,7 @@ class Pip(InstalledTest):
         said = call(self.prefix / "bin/python", "-c", CODE, cwd=self.folder, env=environment)
         packages = self.found("lib/python3*/site-packages")
         first, mapped = said.splitlines()
-        version = self.veche("--version").stdout.strip()
+        version = self.version()
         self.assertEqual(first, f"4 4 {version} {packages}/veche/__init__.py")
         for file in mapped.split():
             self.assertTrue(file.startswith(f"{packages}/veche/"), file)

@@ -1,4 +1,4 @@
-"""Completion by bash: the keys that a person presses, in a real bash, and the lists that it would show."""
+"""Completion in real shells: the keys that a person presses in bash and zsh, and the lists that bash and fish would show."""
 
 import os
 import pathlib
@@ -12,23 +12,57 @@ import unittest
 from veche_runs import LONGEST, QUADRATIC, VECHE, RunsTest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# Ctrl-T tells the line as readline has it.
-RULES = r"""bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; bind 'set completion-query-items -1'
-bind -x '"\C-t": printf "LINE<%s>\n" "$READLINE_LINE"'; echo RE""ADY
-"""
+PATH = f"{pathlib.Path(VECHE).parent}:{os.environ['PATH']}"
+# How a shell is started, and what it is told first: Ctrl-T prints the line as its editor has it.
+SHELLS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], r"""
+bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; bind 'set completion-query-items -1'
+. SCRIPT; bind -x '"\C-t": printf "LINE<%s>\n" "$READLINE_LINE"'; echo RE""ADY
+"""),
+    "zsh": (["zsh", "-f", "-i"], r"""
+autoload -Uz compinit && compinit -u -D; setopt no_beep no_prompt_sp; LISTMAX=-1; . SCRIPT
+tell() { print -r -- "LINE<$BUFFER>" }; zle -N tell; bindkey '^T' tell; bindkey '^U' kill-whole-line; print RE""ADY
+"""),
+}
+# What is typed, and the line after Tab.
+KEYS = {
+    "veche tr": "veche train ",
+    "veche train --resu": "veche train --resume ",
+    "veche train --set strat": "veche train --set strategy.",
+    "veche train --set strategy.na": "veche train --set strategy.name=",
+    "veche train --set strategy.name=con": "veche train --set strategy.name=consensus ",
+    "veche train --set=strategy.name=con": "veche train --set=strategy.name=consensus ",
+    "veche train --set strategy.name=gossip --set strategy.dr": "veche train --set strategy.name=gossip --set strategy.draw=",
+    "veche train --set strategy.name=gossip --set strategy.draw=m":
+        "veche train --set strategy.name=gossip --set strategy.draw=matching ",
+    "veche train --compare strategy=allreduce,gos": "veche train --compare strategy=allreduce,gossip ",
+    "veche train --set compress.codec=tops": "veche train --set compress.codec=tops",
+    "veche train --set compress.codec=topk": "veche train --set compress.codec=topk:",
+    "veche train m": "veche train my.toml ",
+    "veche train --set data.path=im": "veche train --set data.path=images/",
+    "veche train --set run.out=im": "veche train --set run.out=images/",
+    "veche train --set strategy.name=allreduce --set strategy.table=m":
+        "veche train --set strategy.name=allreduce --set strategy.table=my.toml ",
+    "veche train --resume ": "veche train --resume runs/first ",
+    "veche watch ru": "veche watch runs/first ",
+    "veche model show resnet1": "veche model show resnet1",
+    "veche model export runs/fi": "veche model export runs/first ",
+    "veche topology tor": "veche topology torus ",
+}
 
 
 class Terminal:
-    """An interactive bash that has read the script."""
+    """An interactive shell that has read the script."""
 
-    def __init__(self, folder, script):
+    def __init__(self, shell, folder, script):
+        words, rules = SHELLS[shell]
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            os.environ.update(PATH=f"{pathlib.Path(VECHE).parent}:{os.environ['PATH']}", TERM="dumb", PS1="")
-            os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+            os.environ.update(PATH=PATH, TERM="dumb", PS1="")
+            os.execvp(words[0], words)
         self.seen = ""
-        os.write(self.terminal, f". {script}\n{RULES}".encode())
+        os.write(self.terminal, rules.lstrip().replace("SCRIPT", str(script)).encode())
         self.read_until(r"READY")
 
     def read_until(self, pattern):
@@ -54,54 +88,56 @@ class Terminal:
 
 
 class Completion(RunsTest):
-    def setUp(self):
-        super().setUp()
-        self.script = self.folder / "veche.bash"
-        self.script.write_text(self.veche("completion", "bash").stdout)
+    def script(self, shell):
+        file = self.folder / f"veche.{shell}"
+        file.write_text(self.veche("completion", shell).stdout)
+        return file
 
     def shown(self, *pieces, breaks="$COMP_WORDBREAKS"):
         """What bash would offer at the end of the line that these pieces make; bash's own pieces are given."""
         line = "veche " + "".join(pieces)
         words = ["veche", *(piece for piece in pieces if piece != " ")] + ([""] if pieces[-1] == " " else [])
-        program = f'. {self.script}; COMP_WORDBREAKS="{breaks}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _veche; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        program = f'. {self.script("bash")}; COMP_WORDBREAKS="{breaks}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _veche; printf "%s\\n" "${{COMPREPLY[@]}}"'
         done = subprocess.run(["bash", "--norc", "-c", program, "bash", *words], cwd=self.folder, text=True, timeout=LONGEST,
-                              capture_output=True, env={**os.environ, "PATH": f"{pathlib.Path(VECHE).parent}:{os.environ['PATH']}",
-                                                        "COMP_LINE": line, "COMP_POINT": str(len(line))})
+                              capture_output=True, env={**os.environ, "PATH": PATH, "COMP_LINE": line, "COMP_POINT": str(len(line))})
         self.assertEqual(done.stderr, "")
         return set(done.stdout.split())
 
-    def test_keys_that_people_press(self):
+    def make_files(self):
         self.train("first", QUADRATIC, {"run.steps": 1})
         (self.folder / "my.toml").write_text("")
         (self.folder / "images").mkdir()
-        terminal = Terminal(self.folder, self.script)
-        self.addCleanup(terminal.close)
-        for typed, line in {
-                "veche tr": "veche train ",
-                "veche train --resu": "veche train --resume ",
-                "veche train --set strat": "veche train --set strategy.",
-                "veche train --set strategy.na": "veche train --set strategy.name=",
-                "veche train --set strategy.name=con": "veche train --set strategy.name=consensus ",
-                "veche train --set=strategy.name=con": "veche train --set=strategy.name=consensus ",
-                "veche train --set strategy.name=gossip --set strategy.dr": "veche train --set strategy.name=gossip --set strategy.draw=",
-                "veche train --set strategy.name=gossip --set strategy.draw=m":
-                    "veche train --set strategy.name=gossip --set strategy.draw=matching ",
-                "veche train --compare strategy=allreduce,gos": "veche train --compare strategy=allreduce,gossip ",
-                "veche train --set compress.codec=tops": "veche train --set compress.codec=tops",
-                "veche train --set compress.codec=topk": "veche train --set compress.codec=topk:",
-                "veche train m": "veche train my.toml ",
-                "veche train --set data.path=im": "veche train --set data.path=images/",
-                "veche train --set run.out=im": "veche train --set run.out=images/",
-                "veche train --set strategy.name=allreduce --set strategy.table=m":
-                    "veche train --set strategy.name=allreduce --set strategy.table=my.toml ",
-                "veche train --resume ": "veche train --resume runs/first ",
-                "veche watch ru": "veche watch runs/first ",
-                "veche model show resnet1": "veche model show resnet1",
-                "veche model export runs/fi": "veche model export runs/first ",
-                "veche topology tor": "veche topology torus ",
-        }.items():
+
+    def test_keys_that_people_press(self):
+        self.make_files()
+        for shell in SHELLS:
+            terminal = Terminal(shell, self.folder, self.script(shell))
+            self.addCleanup(terminal.close)
+            for typed, line in KEYS.items():
+                with self.subTest(typed, shell=shell):
+                    self.assertEqual(terminal.completed(typed), line)
+
+    def test_fish(self):
+        """What it lists. It would insert what all candidates begin with, and a blank unless that ends with one of `=:/`."""
+        self.make_files()
+        script = self.script("fish")
+        program = "source $argv[1]; for line in $argv[2..-1]; complete -C $line; echo END; end"
+        done = subprocess.run(["fish", "--no-config", "-c", program, script, *KEYS], cwd=self.folder, text=True,
+                              capture_output=True, timeout=LONGEST, env={**os.environ, "PATH": PATH})
+        self.assertEqual(done.stderr, "")
+        lists = done.stdout.split("END\n")
+        self.assertEqual(lists.pop(), "")
+        for (typed, line), listed in zip(KEYS.items(), lists, strict=True):
             with self.subTest(typed):
-                self.assertEqual(terminal.completed(typed), line)
+                found = [candidate.split("\t")[0] for candidate in listed.splitlines()]
+                self.assertEqual(os.path.commonprefix(found) or typed.rpartition(" ")[2], line.strip().rpartition(" ")[2])
+                self.assertEqual(len(found) == 1, line.endswith((" ", "=", ":", "/")))
+
+    def test_every_candidate_is_explained_where_there_is_room(self):
+        program = "source $argv[1]; complete -C 'veche train --se'"
+        listed = subprocess.run(["fish", "--no-config", "-c", program, self.script("fish")], cwd=self.folder, text=True,
+                                capture_output=True, timeout=LONGEST, env={**os.environ, "PATH": PATH}).stdout
+        self.assertIn("--set\tsection.key=value", listed)
 
     def test_lists(self):
         """From the same tables as the checks of options and keys."""
@@ -120,8 +156,9 @@ class Completion(RunsTest):
             self.assertLessEqual(some, self.shown("train", " ", "--set", " ", key, "="), key)
         self.assertEqual(self.shown("train", " ", "--nonsense", " ", "--set", " ", "nonsense."), set())
 
-    def test_the_installed_script_is_the_one_that_is_printed(self):
-        self.assertEqual(self.script.read_text(), (SOURCE / "cli/completion/completion.bash").read_text())
+    def test_the_installed_scripts_are_those_that_are_printed(self):
+        for shell in "bash", "zsh", "fish":
+            self.assertEqual(self.script(shell).read_text(), (SOURCE / f"cli/completion/completion.{shell}").read_text())
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ class Weights(WeightsTest):
         sees = json.loads(about.pop("veche.input"))
         self.assertEqual((sees["shape"], sees["classes"], sees["normalization"]),
                          ([1, 8, 8], 10, {"mean": [0.1307], "deviation": [0.3081]}))
-        version = self.veche("--version").stdout.strip()
+        version = self.version()
         self.assertEqual(about, {"format": "pt", "veche": version, "run": "a", "model": "cnn", "step": "3",
                                  "node": "average"})
 

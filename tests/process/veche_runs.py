@@ -105,6 +105,10 @@ class RunsTest(unittest.TestCase):
         return subprocess.run([*prefix, veche, *map(str, words)], cwd=self.folder, capture_output=True, text=True,
                               timeout=LONGEST, stdin=subprocess.DEVNULL, **options)
 
+    def version(self):
+        """Of the program: what `veche --version` tells first."""
+        return self.veche("--version").stdout.split()[1]
+
     def start(self, *words, **options):
         process = subprocess.Popen([VECHE, *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL,
                                    **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options})

@@ -1,6 +1,6 @@
 #include "web/http/http.h"
 
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 #include "veche/errors.h"
 
 namespace veche::web {
@@ -16,10 +16,9 @@ std::string HttpRequest::query_value(const std::string& key, const std::string& 
 }
 
 std::unique_ptr<HttpServer> start_http_server(const HttpOptions& options, HttpHandler& handler) {
-  const Module module{"veche_http.so", "pages and services over HTTP", "libboost-dev and libasio-dev"};
   std::string why;
   std::unique_ptr<HttpServer> server(
-      module_function<StartHttpServer>(module, kStartHttpServer)(options, handler, &why));
+      module_function<StartHttpServer>(modules::kHttp, kStartHttpServer)(options, handler, &why));
   if (server == nullptr) throw RequestError(why);
   return server;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 #include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/model/engine.h"
@@ -13,9 +13,10 @@
 #include "veche/model/vector.h"
 
 namespace veche {
-namespace {
 
-const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev", kTorchAddressSpace};
+static_assert(kTorchAddressSpace == modules::kTorch.address_space);
+
+namespace {
 
 // Checks the properties that later code relies on.
 std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {
@@ -45,14 +46,15 @@ void check_chain(const std::string& model) {
 }
 
 std::unique_ptr<ModelEngine> torch_engine() {
-  return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(kTorch, kModelEngineSymbol)());
+  return std::unique_ptr<ModelEngine>(
+      module_function<MakeModelEngine>(modules::kTorch, kModelEngineSymbol)());
 }
 
 }  // namespace
 
 // Declared in veche/torch.h, which needs libtorch.
 VECHE_API void* torch_module_symbol(const char* symbol);
-void* torch_module_symbol(const char* symbol) { return module_symbol(kTorch, symbol); }
+void* torch_module_symbol(const char* symbol) { return module_symbol(modules::kTorch, symbol); }
 
 Registry<OwnModel>& own_models() {
   static Registry<OwnModel> models;

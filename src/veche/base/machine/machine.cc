@@ -13,5 +13,6 @@ std::string processor_name() {
 }
 
 std::string version() { return VECHE_VERSION; }
+std::string commit() { return VECHE_COMMIT; }
 
 }  // namespace veche

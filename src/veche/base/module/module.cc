@@ -1,6 +1,7 @@
 #include "veche/base/module/module.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <link.h>
 
 #include <filesystem>
@@ -40,19 +41,28 @@ std::string loader_reason() {
 
 }  // namespace
 
-void* module_symbol(const Module& module, const std::string& symbol) {
-  const std::filesystem::path path = module_folder() / module.file;
-  const std::string remedy =
-      ": install the Debian package " + module.package + " and rebuild Veche (`make build` does both)";
+bool module_exists(const Module& module) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    throw RequestError("this build of Veche has no " + module.purpose + " (" + path.string() +
-                       " is missing)" + remedy);
+  return fs::exists(module_folder() / module.file, ignored);
+}
+
+namespace {
+
+std::string remedy(const Module& module) {
+  return fmt::format("install the Debian package {} and rebuild Veche (`make build` does both)",
+                     module.package);
+}
+
+void* handle_of(const Module& module) {
+  const fs::path path = module_folder() / module.file;
+  if (!module_exists(module))
+    throw RequestError(fmt::format("this build of Veche has no {} ({} is missing): {}", module.purpose,
+                                   path.string(), remedy(module)));
 
   // A loader that runs out of address space leaves libraries half initialised, and they hang or
   // crash.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) == nullptr)
-    check_address_space(module.address_space, "the engine of the " + module.purpose);
+    check_address_space(module.address_space, fmt::format("the engine of the {}", module.purpose));
 
   // Modules find Veche's symbols only where everybody does. A library that a plug-in needs, such as
   // an extension of Python, is not there by itself.
@@ -63,13 +73,23 @@ void* module_symbol(const Module& module, const std::string& symbol) {
   // engines of this size do not survive being unloaded.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
-    throw RequestError("the engine of the " + module.purpose +
-                       " cannot be loaded, a library it needs is missing or of " + "another version" +
-                       remedy + " (the loader said: " + loader_reason() + ")");
-  void* address = dlsym(handle, symbol.c_str());
+    throw RequestError(
+        fmt::format("the engine of the {} cannot be loaded, a library it needs is missing or of another "
+                    "version: {} (the loader said: {})",
+                    module.purpose, remedy(module), loader_reason()));
+  return handle;
+}
+
+}  // namespace
+
+void load_module(const Module& module) { handle_of(module); }
+
+void* module_symbol(const Module& module, const char* symbol) {
+  void* address = dlsym(handle_of(module), symbol);
   if (address == nullptr)
-    throw RequestError("the engine of the " + module.purpose + " in " + path.string() +
-                       " belongs to another version of Veche: rebuild both together");
+    throw RequestError(
+        fmt::format("the engine of the {} in {} belongs to another version of Veche: rebuild both together",
+                    module.purpose, (module_folder() / module.file).string()));
   return address;
 }
 

@@ -1,6 +1,6 @@
 #include "veche/comm/grid/grid.h"
 
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 #include "veche/comm/grid/discovery/directory.h"
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/comm/grid/grid_module.h"
@@ -10,16 +10,14 @@ namespace {
 
 template <class Function>
 Function* of_module(const char* symbol) {
-  static const Module module{"veche_grid.so", "grids", "libasio-dev and libssl-dev"};
-  return module_function<Function>(module, symbol);
+  return module_function<Function>(modules::kGrid, symbol);
 }
 
 // The DHT is a separate module: a member that does not use it needs no OpenDHT.
 GridOptions with_directory(const GridOptions& options) {
   if (options.dht.empty()) return options;
-  static const Module module{"veche_dht.so", "finding members by OpenDHT (grid.dht)", "libopendht-dev"};
   GridOptions complete = options;
-  complete.directory.reset(module_function<MakeDirectory>(module, kMakeDirectorySymbol)(options.dht));
+  complete.directory.reset(module_function<MakeDirectory>(modules::kDht, kMakeDirectorySymbol)(options.dht));
   return complete;
 }
 

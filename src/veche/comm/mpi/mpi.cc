@@ -1,16 +1,13 @@
 #include "veche/comm/mpi/mpi.h"
 
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 #include "veche/errors.h"
 
 namespace veche {
 
 namespace {
 
-Module module_of(MpiKind kind) {
-  return kind == MpiKind::open_mpi ? Module{"veche_openmpi.so", "runs under Open MPI", "libopenmpi-dev"}
-                                   : Module{"veche_mpich.so", "runs under MPICH", "libmpich-dev"};
-}
+Module module_of(MpiKind kind) { return kind == MpiKind::open_mpi ? modules::kOpenMpi : modules::kMpich; }
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "veche/base/files/files.h"
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 #include "veche/base/text/nearest.h"
 #include "veche/data/fetch/transfer.h"
 #include "veche/data/formats/archive/archive.h"
@@ -16,14 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Module& curl() {
-  static const Module module{"veche_curl.so", "downloads", "libcurl4-openssl-dev"};
-  return module;
-}
-
 std::string md5_of(const fs::path& file) {
   std::string digest;
-  module_function<decltype(veche_md5_of_file)>(curl(), "veche_md5_of_file")(file, digest);
+  module_function<decltype(veche_md5_of_file)>(modules::kCurl, "veche_md5_of_file")(file, digest);
   return digest;
 }
 
@@ -82,8 +77,8 @@ class Fetch {
     const std::string url = address + (address.ends_with('/') ? "" : "/") + file.name;
     options_.tell(fmt::format("{} -> {}", url, whole.string()));
     Transfer transfer;
-    module_function<decltype(veche_download)>(curl(), "veche_download")(url, part, options_.progress,
-                                                                        transfer);
+    module_function<decltype(veche_download)>(modules::kCurl, "veche_download")(url, part, options_.progress,
+                                                                                transfer);
     std::error_code ignored;
     if (transfer.outcome != Transfer::Outcome::done && fs::file_size(part, ignored) == 0)
       fs::remove(part, ignored);

@@ -1,13 +1,12 @@
 #include "veche/model/onnx/onnx_file.h"
 
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 
 namespace veche {
 
 std::string onnx_file(const OperatorGraph& graph, const std::string& version) {
-  static const Module onnx{"veche_onnx.so", "ONNX files", "libonnx-dev"};
   std::string bytes;
-  module_function<WriteOnnx>(onnx, kWriteOnnxSymbol)(graph, version, bytes);
+  module_function<WriteOnnx>(modules::kOnnx, kWriteOnnxSymbol)(graph, version, bytes);
   return bytes;
 }
 

@@ -153,6 +153,14 @@ void RunPlan::cut_at(Cut cut) {
   set_cut(*training.pipeline, std::move(cut), settings, simulation);
 }
 
+void RunPlan::limit_to_trial(std::uint64_t steps) {
+  training.steps = std::min(training.steps, steps);
+  training.evaluate_every = 0;
+  training.target = {};
+  training.data.test = nullptr;
+  training.trace = false;
+}
+
 RunPlan::RunPlan(const Settings& given, const OpenOptions& how, bool one_machine)
     : settings(given),
       folders(open_source(settings, how)),

@@ -40,6 +40,8 @@ struct RunPlan {
   int stages() const { return training.pipeline ? training.pipeline->stages : 1; }
   // Applies a cut that was made elsewhere, with the same number of stages.
   void cut_at(Cut cut);
+  // At most this many steps, the first ones of the run, and neither evaluations nor tests.
+  void limit_to_trial(std::uint64_t steps);
 
   Settings settings;
   const NodeFolders folders;                           // whose samples are whose already

@@ -31,6 +31,15 @@ std::string made_up_name(const Settings& settings) {
   return fmt::format("{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(now));
 }
 
+// run.name, or a made-up one.
+std::string wanted_name(const Settings& settings) {
+  std::string wanted = settings.run.name ? *settings.run.name : made_up_name(settings);
+  if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
+    throw RequestError(
+        fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
+  return wanted;
+}
+
 std::uint64_t new_id() {
   std::random_device random;
   std::uint64_t id = 0;
@@ -102,8 +111,8 @@ bool was_never_a_run(const RunFolder& folder) {
 
 // Checks now what would otherwise fail in the middle of training.
 void check_places(const RunFolder& folder) {
-  for (const fs::path& file :
-       {folder.metrics(), folder.progress(), folder.nodes(), folder.samples(), folder.summary(), folder.layout()})
+  for (const fs::path& file : {folder.metrics(), folder.progress(), folder.nodes(), folder.samples(),
+                               folder.summary(), folder.layout()})
     place_of(file);
   if (fs::exists(folder.checkpoints()) && !fs::is_directory(folder.checkpoints()))
     throw RequestError(folder.checkpoints().string() + " is not a folder, which a run keeps its models in");
@@ -120,13 +129,24 @@ bool RunFolder::take(const Notice& notice) {
   return lock->outcome() != FileLock::Outcome::taken;
 }
 
+fs::path RunFolder::planned(const Settings& settings) {
+  const fs::path wanted = fs::path(settings.run.out) / wanted_name(settings);
+  const auto is_free = [](const fs::path& path) {
+    std::error_code unknown;
+    return fs::status(path, unknown).type() == fs::file_type::not_found || was_never_a_run(RunFolder(path));
+  };
+  fs::path path = wanted;
+  for (int attempt = 2; !is_free(path); ++attempt) {
+    if (settings.run.name) refuse_taken(RunFolder(path));
+    path = wanted.string() + fmt::format("-{}", attempt);
+  }
+  return path;
+}
+
 RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
   const fs::path out = settings.run.out;
   const bool named = settings.run.name.has_value();
-  const std::string wanted = named ? *settings.run.name : made_up_name(settings);
-  if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
-    throw RequestError(
-        fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
+  const std::string wanted = wanted_name(settings);
   NewFolders made;
   try {
     made.make_with_parents(out);

@@ -20,6 +20,9 @@ class RunFolder {
   // Makes a new folder and writes the resolved configuration. Refuses a name that is taken; without
   // run.name it makes one up. A failure leaves no folder.
   static RunFolder create(const Settings& settings, const Notice& notice = {});
+  // The path of the folder that `create` would make now. Writes nothing; refuses what `create`
+  // refuses.
+  static std::filesystem::path planned(const Settings& settings);
   // An existing folder, to train in. Refuses a folder in which another process trains, or in which
   // something else has the place of a run's file.
   static RunFolder resume(const std::filesystem::path& path, const Notice& notice = {});

@@ -105,6 +105,7 @@ std::unique_ptr<const RunPlan> plan_request(const TrainingRequest& request) {
                                      request.job == nullptr || request.job->on_one_host());
   });
   cut_by_time(*plan, request.job);
+  if (request.trial_steps) plan->limit_to_trial(*request.trial_steps);
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "veche/comm/cluster.h"
 #include "veche/config.h"
@@ -22,6 +23,9 @@ struct TrainingRequest {
   RunObserver* observer = nullptr;
   const std::atomic<bool>* interrupted = nullptr;  // set it to stop and save after the current step
   bool keep = true;                                // false: leave no folder behind
+  // The first steps alone, without evaluations and tests: what a run costs, measured before it
+  // starts. Needs keep = false.
+  std::optional<std::uint64_t> trial_steps = {};
   // The job whose ranks train; none: all nodes are threads of this process. Every rank makes the
   // same request. Rank 0 alone observes and writes the run's folder, except for the checkpoints of
   // other ranks' nodes.

@@ -157,5 +157,20 @@ TEST(Frames, LengthsBeyondTheirKindAreRefused) {
   EXPECT_THROW(read_hello(text + "x"), MalformedMessage);
 }
 
+// docs/compatibility.md promises it: members of two versions know why they do not link.
+TEST(Frames, AnotherVersionOfTheProtocolIsNamed) {
+  std::string text = coded(Hello{{}, 3, 2, "lab", {}, {}, {}});
+  const int ours = text[0];
+  text[0] = static_cast<char>(ours + 1);
+  try {
+    read_hello(text);
+    FAIL() << "a member of another version was understood";
+  } catch (const MalformedMessage& error) {
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find("version " + std::to_string(ours + 1)), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("version " + std::to_string(ours)), std::string::npos) << sentence;
+  }
+}
+
 }  // namespace
 }  // namespace veche::grid

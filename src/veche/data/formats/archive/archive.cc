@@ -4,15 +4,14 @@
 #include <string_view>
 
 #include "veche/base/files/mapped_file.h"
-#include "veche/base/module/module.h"
+#include "veche/base/module/modules.h"
 
 namespace veche {
 
 Archive read_archive(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Module libarchive{"veche_archive.so", "tar archives", "libarchive-dev"};
   Archive archive;
   module_function<void(std::span<const std::uint8_t>, const std::string&, Archive&)>(
-      libarchive, "veche_read_archive")(bytes, name, archive);
+      modules::kArchive, "veche_read_archive")(bytes, name, archive);
   return archive;
 }
 
