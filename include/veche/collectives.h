@@ -24,9 +24,10 @@ VECHE_API void broadcast(Channel& channel, NodeId root, std::span<float> data);
 // Returns the items of all nodes, by node. Items may differ in size.
 VECHE_API std::vector<Message> all_gather(Channel& channel, Message mine);
 
-// Algorithms that replace the data of every node by the sum over all nodes; docs/algorithms.md lists
-// the rule, steps and bytes of each. `native` is the engine's own, or the same sum by messages where
-// an engine has none. `automatic`, "auto" for users, chooses by the numbers of nodes and bytes.
+// Algorithms that replace the data of every node by the sum over all nodes; docs/algorithms.md
+// lists the rule, steps and bytes of each. `native` is the engine's own, or the same sum by
+// messages where an engine has none. `automatic`, "auto" for users, chooses by the numbers of nodes
+// and bytes.
 enum class AllReduceAlgorithm { all_to_all, tree, ring, halving_doubling, native, automatic };
 
 // The words of a key like `strategy.algorithm`, in the order of the values.
@@ -40,10 +41,10 @@ VECHE_API AllReduceAlgorithm all_reduce_named(std::string_view name);
 VECHE_API void all_reduce(Channel& channel, std::span<float> data);
 VECHE_API void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm);
 
-// The same in two moments, so that a node can compute in between. `begin` sends what does not depend
-// on other nodes, and never waits; the data must not change until `complete` has returned. Several
-// may be under way, each on a channel with its own tag, begun and completed in the same order on
-// every node.
+// The same in two moments, so that a node can compute in between. `begin` sends what does not
+// depend on other nodes, and never waits; the data must not change until `complete` has returned.
+// Several may be under way, each on a channel with its own tag, begun and completed in the same
+// order on every node.
 VECHE_API void begin_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm);
 VECHE_API void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm);
 

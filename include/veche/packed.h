@@ -106,8 +106,8 @@ T unpack_item(const Message& message, NodeId from, std::string_view what) {
   return unpack<T>(message, from, what).fields;
 }
 
-// A copy of the items of a part of a message, which need not be aligned. The caller has checked that
-// the bytes are whole items.
+// A copy of the items of a part of a message, which need not be aligned. The caller has checked
+// that the bytes are whole items.
 template <class T>
 std::vector<T> copied_items(std::span<const std::byte> bytes) {
   static_assert(std::is_trivially_copyable_v<T>);

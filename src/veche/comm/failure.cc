@@ -7,8 +7,9 @@
 namespace veche {
 namespace {
 
-// First characters of contributions. The cause is the contribution with the lowest one, so these are
-// above the kinds of failures: a rank that ends while others continue is the least likely cause.
+// First characters of contributions. The cause is the contribution with the lowest one, so these
+// are above the kinds of failures: a rank that ends while others continue is the least likely
+// cause.
 constexpr char kEnd = '4';
 constexpr char kText = '5';
 

@@ -10,18 +10,17 @@
 namespace veche {
 namespace {
 
-using Which = TestedModels::Which;
-
-constexpr std::string_view kAverage = "average", kAll = "all", kSample = "sample:";
+// Words of run.eval.
+constexpr std::string_view kTestAverage = "average", kTestAll = "all", kTestSample = "sample:";
 
 }  // namespace
 
 TestedModels read_tested_models(const std::string& word) {
-  if (word == kAverage) return {Which::average};
-  if (word == kAll) return {Which::all};
-  TestedModels tested{Which::sample};
+  if (word == kTestAverage) return {TestedModels::Which::average};
+  if (word == kTestAll) return {TestedModels::Which::all};
+  TestedModels tested{TestedModels::Which::sample};
   const char* const end = word.data() + word.size();
-  const char* const number = word.starts_with(kSample) ? word.data() + kSample.size() : end;
+  const char* const number = word.starts_with(kTestSample) ? word.data() + kTestSample.size() : end;
   const auto [stop, error] = std::from_chars(number, end, tested.count);
   if (error != std::errc() || stop != end || tested.count < 1)
     throw RequestError(fmt::format(
@@ -30,8 +29,8 @@ TestedModels read_tested_models(const std::string& word) {
 }
 
 std::string word_of(const TestedModels& tested) {
-  if (tested.which == Which::sample) return fmt::format("{}{}", kSample, tested.count);
-  return std::string(tested.which == Which::all ? kAll : kAverage);
+  if (tested.which == TestedModels::Which::sample) return fmt::format("{}{}", kTestSample, tested.count);
+  return std::string(tested.which == TestedModels::Which::all ? kTestAll : kTestAverage);
 }
 
 }  // namespace veche
