@@ -12,8 +12,9 @@ namespace veche::python {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenSignalChecks(100);
-// Sleeping and waking up cost about as much as most waits for the other side.
-constexpr std::chrono::microseconds kPolling(50);
+// Sleeping and waking up cost about as much as most waits for the other side. Where a step is so
+// short that the last wait ended within the longer time, this one is worth polling for, too.
+constexpr std::chrono::microseconds kPolling(50), kLongestPolling(500);
 constexpr int kPausesPerYield = 16;
 // The node is woken when so many floats are final; strategies send larger parts.
 constexpr std::size_t kFloatsPerNotice = std::size_t{1} << 16;
@@ -28,9 +29,19 @@ void pause() {
 
 // Polls after each wake-up, then sleeps. Returns at `until` at the latest, ready or not.
 template <class Ready>
-void HandOver::wait(std::unique_lock<std::mutex>& lock, Ready ready, Clock::time_point until) {
+void HandOver::wait(std::unique_lock<std::mutex>& lock, bool& is_short, Ready ready,
+                    Clock::time_point until) {
+  const Clock::time_point start = Clock::now();
+  const auto polling = is_short ? kLongestPolling : kPolling;
+  poll_and_sleep(lock, polling, ready, until);
+  is_short = Clock::now() - start < kLongestPolling;
+}
+
+template <class Ready>
+void HandOver::poll_and_sleep(std::unique_lock<std::mutex>& lock, std::chrono::microseconds polling,
+                              Ready ready, Clock::time_point until) {
   while (!ready()) {
-    const Clock::time_point polls_until = Clock::now() + kPolling;
+    const Clock::time_point polls_until = Clock::now() + polling;
     while (!ready() && Clock::now() < polls_until) {
       const std::uint64_t seen = changes_.load(std::memory_order_relaxed);
       lock.unlock();
@@ -63,7 +74,7 @@ HandOver::Event HandOver::wait_for_node(bool only_end) {
   };
   loop_waits_ = true;
   wait(
-      lock, [&] { return event() != Event::none; }, Clock::now() + kBetweenSignalChecks);
+      lock, node_is_quick_, [&] { return event() != Event::none; }, Clock::now() + kBetweenSignalChecks);
   loop_waits_ = false;
   return event();
 }
@@ -90,7 +101,7 @@ bool HandOver::do_in_loop(const std::function<void()>& call) {
   notify(lock);
   lock.lock();
   wait(
-      lock, [&] { return work.done; }, Clock::time_point::max());
+      lock, work_is_quick_, [&] { return work.done; }, Clock::time_point::max());
   if (work.error) std::rethrow_exception(work.error);
   return true;
 }
@@ -160,7 +171,8 @@ bool HandOver::next(std::uint64_t step) {
     notify(lock);
     lock.lock();
     wait(
-        lock, [&] { return turn_ == Turn::node || noticed_ > 0; }, Clock::time_point::max());
+        lock, gradient_is_quick_, [&] { return turn_ == Turn::node || noticed_ > 0; },
+        Clock::time_point::max());
   }
   if (failure_) throw RunError(*failure_);
   begun_ = noticed_ > 0;
@@ -210,7 +222,8 @@ Score HandOver::complete_gradient() {
   std::unique_lock lock(mutex_);
   for (std::size_t told = 0; begun_;) {
     wait(
-        lock, [&] { return turn_ == Turn::node || noticed_ > told; }, Clock::time_point::max());
+        lock, gradient_is_quick_, [&] { return turn_ == Turn::node || noticed_ > told; },
+        Clock::time_point::max());
     if (failure_) throw RunError(*failure_);
     const bool whole = turn_ == Turn::node;
     const std::vector<Part> parts(reported_.begin() + static_cast<std::ptrdiff_t>(told), reported_.end());

@@ -87,8 +87,12 @@ class HandOver {
   enum class Turn { node, loop };
   using Clock = std::chrono::steady_clock;
 
+  // `is_short`: whether the last wait of this kind was.
   template <class Ready>
-  void wait(std::unique_lock<std::mutex>& lock, Ready ready, Clock::time_point until);
+  void wait(std::unique_lock<std::mutex>& lock, bool& is_short, Ready ready, Clock::time_point until);
+  template <class Ready>
+  void poll_and_sleep(std::unique_lock<std::mutex>& lock, std::chrono::microseconds polling, Ready ready,
+                      Clock::time_point until);
   void notify(std::unique_lock<std::mutex>& lock);
   void clear_unreported();
 
@@ -115,6 +119,7 @@ class HandOver {
   };
   Work* work_ = nullptr;  // for the loop; null: none
   bool loop_waits_ = false;
+  bool node_is_quick_ = false, work_is_quick_ = false, gradient_is_quick_ = false;
 
   struct Part {
     std::size_t from, to;
