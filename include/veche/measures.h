@@ -38,7 +38,7 @@ struct Measure {
   std::string_view title;  // for people: "perplexity"
   std::string_view unit;   // "%": shown times 100; empty: none
   bool up = false;         // whether a larger one is better
-  int digits = 0;          // after the point, when shown
+  int digits = 0;          // after the point, of a value with a unit; others: three significant
   std::optional<double> (*value)(const TestResult& result) = nullptr;  // none: not measured
 
   double scale() const { return unit == "%" ? 100 : 1; }  // of what people see
@@ -50,9 +50,9 @@ inline const Measure& main_measure(Task task) { return measures_of(task).front()
 // Of any task; null if there is none of this name.
 VECHE_API const Measure* find_measure(std::string_view name);
 
-// A value for people: "97.31 %", "5.127".
+// A value for people: "97.3 %", "5.13".
 VECHE_API std::string shown(const Measure& measure, double value);
-// With a deviation: "97.31 +- 0.20 %".
+// With a deviation: "97.3 +- 0.2 %".
 VECHE_API std::string shown(const Measure& measure, double value, double deviation,
                             std::string_view between = " +- ");
 

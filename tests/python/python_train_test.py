@@ -131,7 +131,7 @@ class Train(PythonRunsTest):
         self.assertEqual(ax.get_xlabel(), "epoch")
         html = result._repr_html_()
         self.assertIn("<b>mlp, consensus, ring:4, metropolis</b>", html)
-        self.assertIn(f"<td>{100 * result.accuracy['average_model']:.2f} %</td>", html)
+        self.assertIn(f"<td>{100 * result.accuracy['average_model']:.1f} %</td>", html)
         self.assertIn("nodes 4, ", repr(result))
 
     def test_wrong_requests(self):
@@ -202,7 +202,7 @@ class Train(PythonRunsTest):
         self.assertEqual(shown(progress=False), "")
         lines = shown(progress=True).splitlines()
         self.assertEqual(lines[:2], ["mlp: 2,410 parameters on synthetic", "4 nodes, consensus on ring:4, metropolis"])
-        self.assertRegex(lines[-1], r"^epoch 1\.00/1  train loss \d\.\d{4}  averaged model \d+\.\d\d % on the test set  nodes differ")
+        self.assertRegex(lines[-1], r"^epoch 1\.00/1  train loss \d\.\d{4}  averaged model \d+\.\d % on the test set  nodes differ")
 
     def test_progress_in_a_notebook(self):
         class Shell:

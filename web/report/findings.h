@@ -27,10 +27,9 @@ struct Finding {
 };
 
 // What a report has found out. The goal is that of run.target, if all runs have the same one; else
-// the best that more than half of the configurations, and at
-// least two, have reached, rounded to what is easier: accuracies to steps of
-// 5 %, other measures to two digits. A run reaches it at the first measurement whose averaged model
-// is as good.
+// the best that more than half of the configurations, and at least two, have reached, rounded to what
+// is easier: accuracies to steps of 5 %, at most 95 %, other measures to two digits. A run reaches it
+// at the first measurement whose averaged model is as good.
 struct Findings {
   std::vector<Finding> all;            // the cheapest way to the goal first, then the best result
   std::vector<Task> tasks;             // each once; measures of several are not compared

@@ -132,7 +132,12 @@ std::string key_figures(const Answer& answer) {
         "</p>\n";
   text += "<dl class=\"figures\">\n";
   for (const KeyFigure& figure : answer.figures) {
-    text += fmt::format("<div><dt>{}</dt><dd>{}</dd>", spoken(figure.name), number_markup(figure.value));
+    const std::size_t deviation = std::min(figure.value.find(" ±"), figure.value.size());
+    text += fmt::format("<div><dt>{}</dt><dd>{}", spoken(figure.name),
+                        number_markup(figure.value.substr(0, deviation)));
+    if (deviation < figure.value.size())
+      text += "<small>" + number_markup(figure.value.substr(deviation)) + "</small>";
+    text += "</dd>";
     if (!figure.beside.english.empty())
       text += "<dd class=\"beside\">" + spoken_markup(figure.beside) + "</dd>";
     text += "</div>\n";
