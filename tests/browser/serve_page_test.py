@@ -60,8 +60,13 @@ class Pictures(Page):
         self.assertEqual(names, [str(label) for label in range(10) for _ in range(min(2, self.labels.count(label)))])
         index = next(i for i, label in enumerate(self.labels) if label == int(names[0]))
         (self.folder / "first.png").write_bytes(png(8, 8, self.images[index]))
-        self.browser.find_element(By.CSS_SELECTOR, ".sample").send_keys(Keys.ENTER)
+        for _ in range(10):  # by keyboard: the language, the theme, three ways to ask, then the samples
+            ActionChains(self.browser).send_keys(Keys.TAB).perform()
+            if "sample" in self.browser.switch_to.active_element.get_attribute("class"):
+                break
+        ActionChains(self.browser).send_keys(Keys.ENTER).perform()
         self.until(lambda: len(self.rows("nodes")) == 3)
+        self.assertEqual([button.get_attribute("aria-pressed") for button in self.all(".sample")[:2]], ["true", "false"])
         self.assert_answers("first.png")
         right = self.predicted("first.png")["label"] == self.labels[index]
         self.assertEqual(self.text("verdict"), "right" if right else f"wrong, labelled {names[0]}")

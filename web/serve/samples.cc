@@ -44,6 +44,21 @@ std::vector<std::size_t> choose(const Dataset& test, std::size_t most) {
   return chosen;
 }
 
+// For data: addresses.
+std::string base64(std::span<const std::uint8_t> bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t there = std::min<std::size_t>(bytes.size() - i, 3);
+    std::uint32_t three = 0;
+    for (std::size_t j = 0; j < 3; ++j) three = three << 8U | (j < there ? bytes[i + j] : 0U);
+    for (std::size_t j = 0; j < 4; ++j)
+      text += j <= there ? kDigits[three >> (18U - 6U * static_cast<unsigned>(j)) & 63U] : '=';
+  }
+  return text;
+}
+
 std::string picture_of(const PixelSet& set, std::size_t index) {
   const Shape shape = set.shape();
   std::vector<std::uint8_t> room(shape.size());
@@ -132,20 +147,6 @@ std::string TestSamples::json() {
     json = {{"samples", SampleJson::array()}, {"why", error.what()}};
   }
   return made_ = json.dump(-1, ' ', false, SampleJson::error_handler_t::replace) + "\n";
-}
-
-std::string base64(std::span<const std::uint8_t> bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t there = std::min<std::size_t>(bytes.size() - i, 3);
-    std::uint32_t three = 0;
-    for (std::size_t j = 0; j < 3; ++j) three = three << 8U | (j < there ? bytes[i + j] : 0U);
-    for (std::size_t j = 0; j < 4; ++j)
-      text += j <= there ? kDigits[three >> (18U - 6U * static_cast<unsigned>(j)) & 63U] : '=';
-  }
-  return text;
 }
 
 }  // namespace veche::web

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 
 #include "veche/base/thread/mutex.h"
@@ -25,8 +23,5 @@ class TestSamples {
   Mutex mutex_;
   std::string made_ VECHE_GUARDED_BY(mutex_);
 };
-
-// The base64 of these bytes, as data: addresses need it.
-std::string base64(std::span<const std::uint8_t> bytes);
 
 }  // namespace veche::web

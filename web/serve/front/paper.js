@@ -18,13 +18,13 @@ export function lookOf(about) {
   const [red, green, blue] = about.mean.length === 3 ? about.mean : [mean, mean, mean];
   return {width, height, colored, mean: mean < 0.5 ? mean : 1 - mean,
           ground: colored ? `rgb(${[red, green, blue].map(one => Math.round(255 * one)).join(", ")})` : grey(mean < 0.5 ? 0 : 255),
-          ink: grey(mean < 0.5 ? 255 : 0), reach: null};
+          ink: mean < 0.5 ? "#ffffff" : "#000000", reach: null};
 }
 
 // The part of a picture that its thing fills, from decoded samples on a plain ground.
 export function reachOf(pictures, look) {
   const canvas = element("canvas", {width: look.width, height: look.height}), pen = canvas.getContext("2d", {willReadFrequently: true});
-  const dark = look.ink === grey(255);
+  const dark = look.ink === "#ffffff";
   return sum(pictures, picture => {
     pen.drawImage(picture, 0, 0, look.width, look.height);
     const {data} = pen.getImageData(0, 0, look.width, look.height);

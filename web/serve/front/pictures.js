@@ -79,6 +79,7 @@ async function start() {
   takeFiles(look);
   const sheet = drawingPaper(look, strokes => askDrawing(strokes, look));
   get("ink-label").hidden = !look.colored;
+  get("ink").value = look.ink;
   get("ink").addEventListener("input", () => { look.ink = get("ink").value; sheet.draw(); });
   const pixels = about.shape.reduce((all, one) => all * one), expected = Math.min(MOST_SAMPLES, Math.max(1, Math.floor(MOST_BYTES / pixels)));
   await offerSamples(expected, (button, sample) => {
