@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "veche/base/text/host_port.h"
-#include "veche/errors.h"
 #include "veche/data/sets/source.h"
+#include "veche/errors.h"
 #include "veche/graph/topology.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/quantity.h"
@@ -92,7 +92,8 @@ void check_batch(const Settings& settings) {
   const DataSettings& data = settings.data;
   if (settings.brings_data && data.global_batch)
     throw RequestError(
-        "data.global_batch needs a data set, which this model does not use: divide the batch where its samples "
+        "data.global_batch needs a data set, which this model does not use: divide the batch where its "
+        "samples "
         "are read");
   if (data.global_batch && data.accumulate > 1)
     throw RequestError(
