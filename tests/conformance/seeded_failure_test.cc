@@ -1,5 +1,5 @@
-// Faults in every strategy, in many orders, with functions, texts and tables in turn: a run is stopped, saved and resumed; a node, an
-// observer or the disk fails. The cause is reported, and no node waits for ever.
+// Faults in every strategy, in many orders, with functions, texts and tables in turn: a run is stopped, saved
+// and resumed; a node, an observer or the disk fails. The cause is reported, and no node waits for ever.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -200,8 +200,8 @@ TEST(GlobalBatch, StaysTheSameInEveryView) {
     ChurnRun run({"strategy.name=allreduce"}, seed, kSteps);
     ASSERT_NO_THROW(run.run());
     for (const ChurnRun::Past& past : run.past) {
-      Config config = testing::seeded_problem({}, static_cast<int>(past.members.size()), kSteps,
-                                              testing::Problem::table);
+      Config config =
+          testing::seeded_problem({}, static_cast<int>(past.members.size()), kSteps, testing::Problem::table);
       config.set("data.global_batch=" + std::to_string(kBatch));
       NodesInView view;
       double all = 0;

@@ -212,7 +212,7 @@ struct Loader::Impl {
   std::uint64_t slots_used = 0;                        // the last of them is in use
   std::uint64_t slots_filled = 0;
   std::size_t batches_per_slot = 1;
-  std::uint64_t end;                                   // first step that may not be prepared yet
+  std::uint64_t end;  // first step that may not be prepared yet
   std::atomic<std::uint64_t> times_waited = 0;
   std::atomic<double> seconds_waited = 0;
   std::vector<std::unique_ptr<Slot>> slots;
@@ -245,7 +245,8 @@ void Loader::begin_epoch(std::uint64_t epoch, std::vector<Shard> shards) {
 
 Batch Loader::next() {
   if (impl_->step >= impl_->end) throw std::logic_error("the epoch was not begun");
-  if (impl_->slots_used == 0 || !impl_->slot_of(impl_->slots_used - 1).has(impl_->step)) impl_->use_next_slot();
+  if (impl_->slots_used == 0 || !impl_->slot_of(impl_->slots_used - 1).has(impl_->step))
+    impl_->use_next_slot();
   return impl_->slot_of(impl_->slots_used - 1).batch(impl_->step++);
 }
 

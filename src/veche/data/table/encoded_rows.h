@@ -31,9 +31,7 @@ class EncodedRows {
 
   std::size_t rows() const { return rows_; }
   std::span<float> inputs(std::size_t row) { return {memory_.data() + row * stride(), inputs_}; }
-  std::span<const float> inputs(std::size_t row) const {
-    return {memory_.data() + row * stride(), inputs_};
-  }
+  std::span<const float> inputs(std::size_t row) const { return {memory_.data() + row * stride(), inputs_}; }
   float& target(std::size_t row) { return memory_[row * stride() + inputs_]; }
   float target(std::size_t row) const { return memory_[row * stride() + inputs_]; }
 

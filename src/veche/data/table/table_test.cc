@@ -316,7 +316,10 @@ TEST_F(TableTest, BatchesAreThoseOfSamplesReadOneByOne) {
     for (int row = 0; row < 103; ++row) {
       for (int c = 0; c < columns; ++c)
         text += random.next() % 9 == 0 ? "," : fmt::format("{},", random.next() % 1000);
-      text += fmt::format("{},{}\n", row % 7 == 3 ? "?" : row % 2 == 0 ? "a" : "b",
+      text += fmt::format("{},{}\n",
+                          row % 7 == 3   ? "?"
+                          : row % 2 == 0 ? "a"
+                                         : "b",
                           columns % 2 == 0 ? random.next() % 1000 : random.next() % 3);
     }
     const DataSource source = open_data(settings(write("a.csv", text)), 1);
@@ -330,7 +333,8 @@ TEST_F(TableTest, BatchesAreThoseOfSamplesReadOneByOne) {
       for (const std::uint64_t first : {0, 5}) {
         Prefetcher prefetcher(workers);
         const Loader::Plan plan{.batch = 4, .first_step = first};
-        for (const std::shared_ptr<const Dataset>& set : {source.train, std::shared_ptr<const Dataset>(on_the_fly)}) {
+        for (const std::shared_ptr<const Dataset>& set :
+             {source.train, std::shared_ptr<const Dataset>(on_the_fly)}) {
           Loader found(set, {{.node = 0, .samples = all}}, plan, prefetcher);
           Loader expected(one_by_one, {{.node = 0, .samples = all}}, plan, prefetcher);
           for (int step = 0; step < 150; ++step) {
@@ -344,7 +348,8 @@ TEST_F(TableTest, BatchesAreThoseOfSamplesReadOneByOne) {
       }
     // Evaluation reads consecutive samples.
     BatchStorage storage, other;
-    const Batch whole = read_batch(*source.train, 3, 50, storage), same = read_batch(*one_by_one, 3, 50, other);
+    const Batch whole = read_batch(*source.train, 3, 50, storage),
+                same = read_batch(*one_by_one, 3, 50, other);
     EXPECT_TRUE(std::ranges::equal(whole.inputs, same.inputs));
     EXPECT_TRUE(std::ranges::equal(whole.labels, same.labels));
     EXPECT_TRUE(std::ranges::equal(whole.values, same.values));
@@ -357,8 +362,8 @@ TEST_F(TableTest, NoBatchIsPreparedBeforeItsEpochBegins) {
   for (int row = 0; row < 40; ++row) text += fmt::format("{},{}\n", row, row % 2);
   const DataSource source = open_data(settings(write("a.csv", text)), 1);
   Prefetcher prefetcher(1);
-  Loader loader(source.train, {{.node = 0, .samples = {0, 1, 2}}},
-                {.batch = 2, .waits_for_epochs = true}, prefetcher);
+  Loader loader(source.train, {{.node = 0, .samples = {0, 1, 2}}}, {.batch = 2, .waits_for_epochs = true},
+                prefetcher);
   for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
     EXPECT_THROW(loader.next(), std::logic_error);
     const std::vector<std::uint32_t> shard{3 * epoch, 3 * epoch + 1, 3 * epoch + 2};

@@ -93,7 +93,8 @@ void check_batch(const Settings& settings) {
   const DataSettings& data = settings.data;
   if (settings.brings_data && data.global_batch)
     throw RequestError(
-        "data.global_batch needs a data set, which this model does not use: divide the batch where its samples "
+        "data.global_batch needs a data set, which this model does not use: divide the batch where its "
+        "samples "
         "are read");
   if (data.global_batch && data.accumulate > 1)
     throw RequestError(

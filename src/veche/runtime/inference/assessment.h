@@ -48,7 +48,7 @@ class Assessment {
   std::vector<Bin> bins_{kBins};
   std::int64_t count_ = 0;
   std::int64_t right_ = 0;
-  double loss_ = 0;  // the sum
+  double loss_ = 0;                         // the sum
   std::vector<float> positive_, negative_;  // probabilities of class 1, where there are two classes
 };
 

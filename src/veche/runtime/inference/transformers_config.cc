@@ -31,27 +31,26 @@ std::string transformers_config(const std::string& model_keys, const ModelInput&
   const double dropout = model.dropout.value_or(0);
   // A model without biases has none in its file: Transformers begins them with zeros, which changes
   // nothing. The ids of special symbols are those of the published vocabulary unless they are null.
-  return nlohmann::ordered_json{
-      {"architectures", {"GPT2LMHeadModel"}},
-      {"model_type", "gpt2"},
-      {"vocab_size", input.classes},
-      {"n_positions", size->context},
-      {"n_ctx", size->context},
-      {"n_embd", size->width},
-      {"n_layer", size->layers},
-      {"n_head", size->heads},
-      {"n_inner", nullptr},
-      {"activation_function", "gelu_new"},
-      {"layer_norm_epsilon", 1e-5},
-      {"initializer_range", 0.02},
-      {"attn_pdrop", dropout},
-      {"embd_pdrop", dropout},
-      {"resid_pdrop", dropout},
-      {"tie_word_embeddings", size->tied},
-      {"bos_token_id", nullptr},
-      {"eos_token_id", nullptr},
-      {"torch_dtype", "float32"},
-      {kMark, version}}
+  return nlohmann::ordered_json{{"architectures", {"GPT2LMHeadModel"}},
+                                {"model_type", "gpt2"},
+                                {"vocab_size", input.classes},
+                                {"n_positions", size->context},
+                                {"n_ctx", size->context},
+                                {"n_embd", size->width},
+                                {"n_layer", size->layers},
+                                {"n_head", size->heads},
+                                {"n_inner", nullptr},
+                                {"activation_function", "gelu_new"},
+                                {"layer_norm_epsilon", 1e-5},
+                                {"initializer_range", 0.02},
+                                {"attn_pdrop", dropout},
+                                {"embd_pdrop", dropout},
+                                {"resid_pdrop", dropout},
+                                {"tie_word_embeddings", size->tied},
+                                {"bos_token_id", nullptr},
+                                {"eos_token_id", nullptr},
+                                {"torch_dtype", "float32"},
+                                {kMark, version}}
       .dump(2);
 }
 
@@ -60,7 +59,8 @@ std::string write_transformers_config(const std::filesystem::path& weights, cons
   const std::filesystem::path file = weights.parent_path() / "config.json";
   if (std::filesystem::exists(file) && !is_ours(file))
     return fmt::format(
-        "{} was there already and stays: Transformers needs one that describes this model; export into another "
+        "{} was there already and stays: Transformers needs one that describes this model; export into "
+        "another "
         "folder",
         file.string());
   write_file(file, config + "\n");
