@@ -94,7 +94,6 @@ class LoopOptimizer : public Optimizer {
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
               const Step& step) override {
-    is_lent_ = false;
     const bool clipped = step.gradient_scale != 1;
     if (clipped) {
       std::ranges::copy(g, scratch_.begin());
@@ -112,7 +111,7 @@ class LoopOptimizer : public Optimizer {
       const py::object handed = clipped                 ? gradient_
                                 : (own && own_gradient) ? py::none()
                                                         : py::object(array_over(gradient, py::none()));
-      called([&] { return optimizer_.attr("update")(where, handed); });
+      is_lent_ = !py::bool_(called([&] { return optimizer_.attr("update")(where, handed); }));
     };
     in_python(call);
     if (!elsewhere) return;
@@ -140,7 +139,7 @@ class LoopOptimizer : public Optimizer {
 
   const std::shared_ptr<HandOver> shared_;
   py::object optimizer_;
-  bool is_lent_ = false;  // since the last step
+  bool is_lent_ = true;  // nothing of the state is elsewhere since the last step
   std::vector<py::array> arrays_;
   std::vector<std::span<float>> state_;
   // For a clipped gradient. Python's, as a tensor's gradient may stay a view of it after the run.

@@ -33,8 +33,8 @@ struct LoopOptions {
 class Loop {
  public:
   // `optimizer(from, length)` makes the Python object that updates a part of the parameters:
-  // update(x, g) in place, where None stands for all of the loop's own vector, state() -> list
-  // of float32 arrays, and lend() before they are read.
+  // update(x, g) in place, where None stands for all of the loop's own vector, and state() -> list
+  // of float32 arrays. If update returns true, lend() comes before these are read.
   Loop(std::vector<TensorLayout> parameters, std::vector<TensorLayout> buffers, py::object optimizer);
   // Ends the run as `finish` does, and ignores why it failed.
   ~Loop();

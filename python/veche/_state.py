@@ -123,7 +123,8 @@ class FlatState:
         self._keys: list[str] = []
         self._views_in_place: list[torch.Tensor] = []
         self._copied = True  # the arrays hold all of it
-        self._lent = False  # others may have changed them since
+        self._lent = True  # others may have changed them since
+        self.is_apart = False  # whether the optimizer keeps anything elsewhere
         self._apart: dict[str, dict[int, Any]] = {}  # what was copied last: by key and tensor
 
     def arrays(self) -> list[np.ndarray]:
@@ -178,13 +179,15 @@ class FlatState:
         if are(now, self._seen) and are(list(map(_get, self._places, self._keys)), self._views_in_place):
             return
         self._seen, self._places, self._keys, self._views_in_place = now, [], [], []
+        self.is_apart = False
         for i, tensor in enumerate(self._tensors):
             for key, value in (state.get(tensor) or {}).items():
                 view = self._views.get((i, key))
-                if view is None or not isinstance(value, torch.Tensor):
+                if view is None or value is None:
                     continue
                 if value is not view:
-                    if not fits(view, value):
+                    if not isinstance(value, torch.Tensor) or not fits(view, value):
+                        self.is_apart = True
                         continue
                     view.copy_(value)
                     state[tensor][key] = view

@@ -30,13 +30,14 @@ class Whole:
         """The run is to read the state, and may change it."""
         self.state_arrays.lend()
 
-    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> None:
-        """Of the run's whole vectors; None stands for those of the loop."""
+    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> bool:
+        """Of the run's whole vectors; None stands for those of the loop. Returns whether the state must be
+        lent before it is read."""
         turn, shared = self.turn, self.turn.shared
         vector, optimizer = shared.parameters, turn.optimizer
         if x is not None:
             self._update_elsewhere(x, shared.loop.gradients if g is None else g)
-            return
+            return False
         # The loop's own gradients, or a copy that the run has clipped and that ends with it.
         gradient = shared.flat_gradient if g is None else torch.from_numpy(g)
         after: list[Any] | None = None  # gradients that the parameters have after the step; None: as they are
@@ -66,9 +67,11 @@ class Whole:
                     p.grad = grad
         shared.loop.announce()
         self.state_arrays.after_step(optimizer.state)
+        vector.write()
         if shared.state_is_held:
             self.lend()
-        vector.write()
+            return False
+        return self.state_arrays.is_apart
 
     def _update_elsewhere(self, x: np.ndarray, g: np.ndarray) -> None:
         """Of a server's vector, which the user's loop must not see."""
@@ -116,7 +119,7 @@ class Part:
     def lend(self) -> None:
         self.state_arrays.lend()
 
-    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> None:
+    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> bool:
         """Of vectors of this part; None stands for those of the loop."""
         shared = self.turn.shared
         flat = shared.flat if x is None else torch.from_numpy(x)
@@ -140,6 +143,7 @@ class Part:
         self.state_arrays.before_step(self.optimizer.state)
         self.optimizer.step()
         self.state_arrays.after_step(self.optimizer.state)
+        return self.state_arrays.is_apart
 
 
 class InTurns:
@@ -162,7 +166,7 @@ class InTurns:
         for part, *_ in self.parts:
             part.lend()
 
-    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> None:
+    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> bool:
         loop = self.shared.loop
         part, begin, end = self.parts[loop.optimizer]
         if isinstance(part, Whole):
@@ -170,3 +174,4 @@ class InTurns:
         elif begin < end:
             x, g = loop.parameters if x is None else x, loop.gradients if g is None else g
             part.update(x[begin:end], g[begin:end])
+        return any(each.state_arrays.is_apart for each, *_ in self.parts)
