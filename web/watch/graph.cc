@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostNodesDrawn = 200, kMostNodesCounted = 5000;
 
 // Nothing where the configuration names something unknown to this program.
-std::optional<Settings> settings_of(const std::string& config) {
+std::optional<Settings> resolved(const std::string& config) {
   try {
     return Config::from_text(config).resolve();
   } catch (const Error&) {
@@ -22,7 +22,7 @@ std::optional<Settings> settings_of(const std::string& config) {
 
 ConfiguredGraph graph_of_config(const std::string& config) {
   ConfiguredGraph graph;
-  const auto settings = settings_of(config);
+  const auto settings = resolved(config);
   if (!settings) return graph;
   graph.nodes = settings->nodes();
   try {
@@ -39,7 +39,7 @@ ConfiguredGraph graph_of_config(const std::string& config) {
 
 Edges edges_of_config(const std::string& config, int nodes) {
   Edges edges;
-  const auto settings = settings_of(config);
+  const auto settings = resolved(config);
   const ConfiguredGraph graph = graph_of_config(config);
   if (!settings || graph.family.empty() || graph.of_groups || nodes > kMostNodesCounted) return edges;
   const bool drawn = nodes <= kMostNodesDrawn;
