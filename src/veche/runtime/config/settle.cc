@@ -94,8 +94,7 @@ void check_batch(const Settings& settings) {
   if (settings.brings_data && data.global_batch)
     throw RequestError(
         "data.global_batch needs a data set, which this model does not use: divide the batch where its "
-        "samples "
-        "are read");
+        "samples are read");
   if (data.global_batch && data.accumulate > 1)
     throw RequestError(
         "data.global_batch and data.accumulate are both given; keep one: a global batch is made in passes of "

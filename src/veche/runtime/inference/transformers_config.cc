@@ -59,9 +59,7 @@ std::string write_transformers_config(const std::filesystem::path& weights, cons
   const std::filesystem::path file = weights.parent_path() / "config.json";
   if (std::filesystem::exists(file) && !is_ours(file))
     return fmt::format(
-        "{} was there already and stays: Transformers needs one that describes this model; export into "
-        "another "
-        "folder",
+        "{} was there already and stays; Transformers needs one of this model: export into another folder",
         file.string());
   write_file(file, config + "\n");
   return {};
