@@ -33,7 +33,7 @@ def shard(
     return Shard(loader, seed, per_step if training else 0, global_batch)
 
 
-def _check_global_batch(loader: Any, batch: int, training: bool, per_step: int) -> None:
+def _check_global_batch(loader: Any, batch: int, training: bool, per_step: float) -> None:
     if not training or per_step != 1:
         raise RequestError("global_batch is of a step of training: leave training=False and per_step out")
     torch = sys.modules.get("torch")

@@ -165,7 +165,7 @@ class Watched(ServicesTest):
                     head[name] = value
                 answers.append((int(line.split()[1]), json.loads(file.read(int(head[b"Content-Length"])))))
         self.assertEqual([status for status, _ in answers], [200, 200, 404, 200, 200, 404] * 5)
-        for i, key in ((0, "status"), (1, "measurements"), (2, "error"), (3, "a"), (4, "graph"), (5, "error")):
+        for i, key in ((0, "status"), (1, "measurements"), (2, "error"), (3, "a"), (4, "topology"), (5, "error")):
             self.assertTrue(all(key in body for _, body in answers[i::6]), key)
 
     def test_pipes_in_place_of_files(self):
