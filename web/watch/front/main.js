@@ -20,7 +20,9 @@ onChange(() => {
   sayPage();
   const run = focused();
   drawHeader(run);
-  if (!run?.series || !run.about || !run.graph || !run.nodes || !run.now) return;
+  const known = run?.series && run.about && run.graph && run.nodes && run.now;
+  document.body.classList.toggle("loading", !known && !state.problem && !(state.connected && state.runs.size === 0));
+  if (!known) return;
   drawRunBar(run);
   drawCards(run);
   drawGraph(run);

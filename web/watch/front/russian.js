@@ -1,6 +1,6 @@
 // Russian for words.js. A sentence that is missing here stays English; a test compares the keys.
 export const russian = {
-  "Connecting…": "Соединение…", "Training": "Обучение", "Ended": "Завершён", "Failed": "Ошибка", "Replay": "Повтор",
+  "Connecting…": "Соединение…", "Progress of the run": "Ход обучения", "Result": "Результат", "Speed": "Скорость", "Training": "Обучение", "Ended": "Завершён", "Failed": "Ошибка", "Replay": "Повтор",
   "Not updated for {0}": "Нет данных {0}", "Dark": "Тёмная", "Light": "Светлая", "Run shown": "Показанный запуск",
   "Strategy": "Стратегия", "Graph": "Граф", "Model": "Модель", "Data": "Данные", "Engine": "Транспорт", "Codec": "Сжатие",
   "{0} nodes": "узлов: {0}", "Step {0}": "Шаг {0}", "of {0}": "из {0}", "epoch {0}": "эпоха {0}",
