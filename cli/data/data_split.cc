@@ -12,6 +12,7 @@
 #include "cli/data/split_picture.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
+#include "veche/data/division/partition.h"
 #include "veche/errors.h"
 #include "veche/runtime/plan/run_plan.h"
 
@@ -89,7 +90,7 @@ void print_json(const RunPlan& plan, const SplitCounts& split) {
                      {"skew", skew(split, node)},
                      {"per_class", split.counts[node]}});
   answer_json(nlohmann::ordered_json{{"data", plan.source.name},
-                                     {"partition", plan.settings.data.partition},
+                                     {"partition", word_of(plan.settings.data.partition)},
                                      {"samples", plan.source.train->size()},
                                      {"classes", split.classes},
                                      {"nodes", nodes}});
@@ -101,8 +102,9 @@ void check_plot(const std::string& file) {
 }
 
 void plot(const std::string& file, const RunPlan& plan, const SplitCounts& split) {
-  const Picture picture = draw_split(split, fmt::format("{}, {}, seed {}", plan.source.name,
-                                                        plan.settings.data.partition, plan.settings.seed()));
+  const Picture picture =
+      draw_split(split, fmt::format("{}, {}, seed {}", plan.source.name,
+                                    word_of(plan.settings.data.partition), plan.settings.seed()));
   if (file.ends_with(".png")) return write_png(picture, file);
   std::ofstream out(file, std::ios::binary);
   if (!(out << to_svg(picture) << std::flush))

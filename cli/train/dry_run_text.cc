@@ -14,8 +14,6 @@ std::string line(const std::string& name, const std::string& text) {
   return fmt::format("  {:<12} {}\n", name, one_line(text));
 }
 
-std::string seconds(double count) { return count < 60 ? fmt::format("{:.3g} s", count) : duration(count); }
-
 std::string batch_text(const Json& batch) {
   if (batch.is_object()) return fmt::format("{} to {}", batch["least"].get<int>(), batch["most"].get<int>());
   return std::to_string(batch.get<int>());
@@ -67,8 +65,8 @@ std::string plan_text(const Json& plan) {
                            bytes(plan["memory"]["per_node_bytes"].get<double>())));
   text += line("time",
                fmt::format("{} a step, {} of {}training, without tests",
-                           seconds(time["seconds_per_step"].get<double>()),
-                           seconds(time["training_seconds"].get<double>()), is_virtual ? "virtual " : ""));
+                           duration(time["seconds_per_step"].get<double>()),
+                           duration(time["training_seconds"].get<double>()), is_virtual ? "virtual " : ""));
   text += line("folder", plan["folder"].get<std::string>());
   const auto measured = plan["measured"]["steps"].get<std::uint64_t>();
   return text + fmt::format("Bytes, memory and time are measured on {} step{}{}.\n", measured,

@@ -162,11 +162,10 @@ TEST(CompressedAsync, EveryFormComesAsNearAsWithoutCodec) {
       {"strategy.name=consensus", "strategy.async=true"}};
   for (const Assignments& form : forms) {
     const auto trained = [&](const char* codec) {
-      return train_drawn_in_order(
-          joined({"cluster.nodes=4", "run.steps=500", "optimizer.lr=0.003", "cluster.work=equal",
-                  std::string("compress.codec=") + codec},
-                 form),
-          1);
+      return train_drawn_in_order(joined({"cluster.nodes=4", "run.steps=500", "optimizer.lr=0.003",
+                                          "cluster.work=equal", std::string("compress.codec=") + codec},
+                                         form),
+                                  1);
     };
     const double plain = share_left(trained("none"));
     EXPECT_LT(plain, 0.7) << form.front() << " " << form.back();

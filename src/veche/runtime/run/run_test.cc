@@ -187,8 +187,8 @@ ComparisonResult compare_rates(const ComparisonPlan& plan, const char* stopped,
     EXPECT_FALSE(one.needs_process);
     EXPECT_EQ(one.settings.run.seed, one.seed);
     EXPECT_EQ(one.settings.run.out, plan.folder().string());
-    return {{"run", "somewhere"}, {"stopped", stopped},    {"nodes", 2},
-            {"steps", 10},        {"seconds", 1.0},        {"train_loss", one.seed * 1.0},
+    return {{"run", "somewhere"}, {"stopped", stopped},     {"nodes", 2},
+            {"steps", 10},        {"seconds", 1.0},         {"train_loss", one.seed * 1.0},
             {"bytes_sent", 0},    {"samples_per_second", 1}};
   });
 }

@@ -12,8 +12,7 @@ PowerEdges::PowerEdges(Coder& coder, Channel& channel, const StreamShape& shape,
     const auto other = static_cast<std::uint64_t>(neighbour.value);
     StreamShape edge = shape;
     edge.sender = (std::min(me, other) << 32U) + std::max(me, other);
-    ends_.emplace(neighbour,
-                  End{PowerGossip(static_cast<int>(coder.how().spec.amount), edge, me < other)});
+    ends_.emplace(neighbour, End{PowerGossip(static_cast<int>(coder.how().spec.amount), edge, me < other)});
   }
 }
 
