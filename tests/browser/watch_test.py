@@ -352,6 +352,15 @@ class Seen(SeenTest):
         self.until(lambda: "узел 1" in self.text("chart-steps"))
         self.assertEqual(self.browser.execute_script("return [...unsaid]"), [])
 
+    def test_without_a_run_it_says_how_to_start_one(self):
+        (self.folder / "runs").mkdir()
+        self.watch("runs")
+        self.browser.get(self.address)
+        self.until(lambda: "veche train" in self.text("state") and not self.all("body.loading"))
+        self.assert_usable("watch_no_run")
+        self.train("a", SMALL, {"run.steps": 2, "run.eval_every": 1})
+        self.until(lambda: "Step 2" in self.text("far"))
+
     def test_nothing_jumps_while_it_loads(self):
         """Cumulative layout shift; Google calls up to 0.1 good."""
         self.train("a", SMALL, {"run.steps": 10, "run.eval_every": 1})
