@@ -167,6 +167,7 @@ class SeenGrid(SeenTest):
         self.assertEqual(len(set(kept.values())), 3)
         self.assertTrue(all(re.fullmatch("[0-9a-f]{8}", member) for member in kept.values()))
         self.picture("killed-member")
+        self.assert_usable()
         for one in (a, c):
             one.process.send_signal(signal.SIGINT)
             grid.ends(one, 130)
