@@ -9,7 +9,7 @@ from veche_runs import VECHE
 BAD = ["-1", "0", "1e308", "nan", "99999999999999999999", "", "[]", "no such word", "1979-05-27", '"a\\u0007b"']
 
 # Names of things, some of them unused by the model with which this is tried.
-NAMES = {"run.name", "run.out", "model.norm", "data.path", "data.folder", "data.partition", "data.augment",
+NAMES = {"run.name", "run.out", "model.norm", "data.path", "data.folder", "data.augment",
          "network.platform", "grid.name"}
 # What of these values is valid after all, and for which keys.
 VALID = {
