@@ -58,6 +58,7 @@ class Gallery(SeenTest):
         self.assertEqual(len(self.all("#multiples figure")), 3)
         marked = {cell.text for cell in self.all("#runs .differs")}
         self.assertTrue({"consensus", "int8", "momentum 0.0"} <= marked, marked)
+        self.assert_usable()
 
     def test_1000_nodes(self):
         """Times are printed, not asserted. VECHE_WATCH_MEASUREMENTS=10000 makes the past as long as that of the longest runs; the
@@ -111,6 +112,7 @@ class Gallery(SeenTest):
         tiles.send_keys(Keys.ENTER)
         self.browser.execute_script("document.activeElement.blur()")
         self.picture("1000-nodes")
+        self.assert_usable()
 
     @staticmethod
     def measurement(i, count):
@@ -165,6 +167,7 @@ class SeenGrid(SeenTest):
         self.assertEqual(len(set(kept.values())), 3)
         self.assertTrue(all(re.fullmatch("[0-9a-f]{8}", member) for member in kept.values()))
         self.picture("killed-member")
+        self.assert_usable()
         for one in (a, c):
             one.process.send_signal(signal.SIGINT)
             grid.ends(one, 130)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import pathlib
 import re
 import signal
@@ -294,6 +295,9 @@ class Seen(SeenTest):
         whole = pixels()
         ActionChains(self.browser).move_to_element_with_offset(over, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
         self.until(lambda: pixels() != whole)
+        # The goal is what both have reached.
+        best = [max(json.loads(line)["average_model"]["accuracy"] for line in (self.folder / f"runs/{name}/metrics.jsonl").read_text().splitlines()) for name in "ab"]
+        self.assertIn(f"reaching {min(math.floor(min(best) * 20 + 1e-9) * 5, 95)}.0 %", self.text("runs-about"))
         # The table: sorted by a click, filtered by words; a run less among the curves; another shown.
         names = lambda: [cell.text.strip() for cell in self.all("#runs tbody td:first-child")]
         self.assertEqual(sorted(names()), ["a", "b"])
@@ -347,6 +351,29 @@ class Seen(SeenTest):
         self.browser.execute_script("const node = document.querySelector('#graph .node[data-node=\"1\"]'); node.focus(); node.dispatchEvent(new Event('click'))")
         self.until(lambda: "узел 1" in self.text("chart-steps"))
         self.assertEqual(self.browser.execute_script("return [...unsaid]"), [])
+
+    def test_without_a_run_it_says_how_to_start_one(self):
+        (self.folder / "runs").mkdir()
+        self.watch("runs")
+        self.browser.get(self.address)
+        self.until(lambda: "veche train" in self.text("state") and not self.all("body.loading"))
+        self.assert_usable("watch_no_run")
+        self.train("a", SMALL, {"run.steps": 2, "run.eval_every": 1})
+        self.until(lambda: "Step 2" in self.text("far"))
+
+    def test_nothing_jumps_while_it_loads(self):
+        """Cumulative layout shift; Google calls up to 0.1 good."""
+        self.train("a", SMALL, {"run.steps": 10, "run.eval_every": 1})
+        self.watch("runs/a")
+        for width, height in ((390, 844), (1350, 940)):
+            self.screen(width, height)
+            self.browser.get(self.address)
+            self.until(lambda: self.all("#chart-bytes canvas") and not self.all("body.loading"))
+            shifts = self.browser.execute_async_script("""
+                const done = arguments[0];
+                new PerformanceObserver(list => done(list.getEntries().map(({value}) => value))).observe({type: "layout-shift", buffered: true});
+                setTimeout(() => done([]), 1000);""")
+            self.assertLess(sum(shifts), 0.1, f"{width} wide")
 
     def test_nothing_serious_is_in_the_way_of_anybody(self):
         self.train("a", SMALL, {"run.steps": 40, "run.eval_every": 2, "run.eval": "all", "data.samples": 1200, "data.partition": "dirichlet:0.5",

@@ -120,9 +120,10 @@ nlohmann::json RunFollower::graph() const {
     auto [edges, is_new] = made.try_emplace(nodes);
     if (is_new) edges->second = edges_of_config(config_, static_cast<int>(nodes));
     nlohmann::json placed = nlohmann::json::array();
-    for (const auto& edge : edges->second.drawn)
-      placed.push_back({view.places[edge[0].get<std::size_t>()], view.places[edge[1].get<std::size_t>()],
-                        shown(edge[2].get<double>())});
+    for (const auto& edge : edges->second.drawn) {
+      placed.push_back({view.places[edge[0].get<std::size_t>()], view.places[edge[1].get<std::size_t>()]});
+      for (std::size_t i = 2; i < edge.size(); ++i) placed.back().push_back(shown(edge[i].get<double>()));
+    }
     json["views"].push_back({{"step", view.step},
                              {"seats", view.places},
                              {"edges", std::move(placed)},

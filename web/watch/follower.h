@@ -90,8 +90,8 @@ ConfiguredGraph graph_of_config(const std::string& config);
 // family.
 struct Edges {
   std::size_t count = 0;
-  nlohmann::json drawn =
-      nlohmann::json::array();  // [[i, j, weight], ..]; empty if a page draws tiles instead
+  nlohmann::json drawn = nlohmann::json::array();  // [[i, j, weight], ..], in virtual time [i, j, weight,
+                                                   // bytes/s, latency]; empty if a page draws tiles instead
 };
 Edges edges_of_config(const std::string& config, int nodes);
 

@@ -255,5 +255,20 @@ TEST_F(Following, KnowsTheGraph) {
   EXPECT_THROW(RunFollower("/nonexistent"), RequestError);
 }
 
+// The way of two sites is as narrow as its narrowest link and as late as all of them.
+TEST(EdgesOfANetwork, HaveTheWidthAndTheLatenciesOfTheWay) {
+  const std::string config =
+      "[cluster]\nnodes = 3\ntransport = \"simulated\"\n[topology]\ngraph = \"ring\"\n"
+      "[network]\nsites = [{nodes = 2, bandwidth = \"1Gbps\", latency = \"1ms\", uplink = \"80Mbps\", "
+      "uplink_latency = \"10ms\"}, {nodes = 1, bandwidth = \"40Mbps\", latency = \"2ms\"}]\n";
+  for (const auto& edge : edges_of_config(config, 3).drawn) {
+    ASSERT_EQ(edge.size(), 5U) << edge;
+    const bool inside = edge[0] != 2 && edge[1] != 2;
+    EXPECT_NEAR(edge[3].get<double>(), inside ? 125e6 : 5e6, 1) << edge;
+    EXPECT_NEAR(edge[4].get<double>(), inside ? 0.002 : 0.013, 1e-9) << edge;
+  }
+  EXPECT_EQ(edges_of_config("[cluster]\nnodes = 3\n[topology]\ngraph = \"ring\"\n", 3).drawn[0].size(), 3U);
+}
+
 }  // namespace
 }  // namespace veche::web

@@ -24,20 +24,23 @@ async function column(run, what) {
   run.columns.set(what, {version: run.nodes.version, values: new Float32Array(await reply.arrayBuffer())});
 }
 
-async function details(run, nodesVersion, nowVersion, graphVersion) {
-  if (run.graphVersion !== graphVersion) {
-    run.graph = await json("api/graph", run.name);
-    run.graphVersion = graphVersion;
-  }
-  if (run.nowVersion !== nowVersion) {
-    run.before = run.now;
-    run.now = await json("api/now", run.name);
-    run.nowVersion = nowVersion;
-  }
-  if (run.nodesVersion !== nodesVersion) {
-    run.nodes = await json("api/nodes", run.name);
-    run.nodesVersion = nodesVersion;
-  }
+// All at once, since every answer takes its time on a slow connection.
+async function details(run, [progress, nodes, ended, now, graph], shown) {
+  const parts = {
+    about: run.about ? null : json("api/about", run.name),
+    series: run.progress !== progress || run.ended !== ended ? json("api/series", run.name) : null,
+    graph: shown && run.graphVersion !== graph ? json("api/graph", run.name) : null,
+    now: shown && run.nowVersion !== now ? json("api/now", run.name) : null,
+    nodes: shown && run.nodesVersion !== nodes ? json("api/nodes", run.name) : null,
+  };
+  const names = Object.keys(parts).filter(name => parts[name]), answers = await Promise.all(names.map(name => parts[name]));
+  if (parts.now) run.before = run.now;
+  names.forEach((name, i) => { run[name] = answers[i]; });
+  Object.assign(run, {progress, ended});
+  if (shown) Object.assign(run, {nodesVersion: nodes, nowVersion: now, graphVersion: graph});
+}
+
+async function columns(run) {
   if (!run.nodes.step.length) return;
   changed();  // what is there is drawn while the columns come
   const cards = graphNodes(run) <= FEW || state.nodes.length || state.hovered != null ? OF_A_NODE : [];
@@ -46,7 +49,7 @@ async function details(run, nodesVersion, nowVersion, graphVersion) {
 
 // [progress, nodes, ended, now, graph] of every run.
 async function update(versions) {
-  for (const [name, [progress, nodes, ended, now, graph]] of Object.entries(versions)) {
+  for (const [name, told] of Object.entries(versions)) {
     let run = state.runs.get(name);
     if (!run) {
       run = {name, index: state.runs.size, about: null, graph: null, series: null, nodes: null, now: null, before: null, columns: new Map(), progress: -1, ended: null};
@@ -54,13 +57,9 @@ async function update(versions) {
       if (state.chosen.size < 6) state.chosen.add(name);
       state.focus ??= name;
     }
-    run.about ??= await json("api/about", name);
-    if (run.progress !== progress || run.ended !== ended) {
-      run.series = await json("api/series", name);
-      run.progress = progress;
-      run.ended = ended;
-    }
-    if (name === state.focus) await details(run, nodes, now, graph);
+    const shown = name === state.focus;
+    await details(run, told, shown);
+    if (shown) await columns(run);
   }
   changed();
 }

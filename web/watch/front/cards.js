@@ -85,15 +85,8 @@ function moveHero(run) {
 }
 
 export function drawCards(run) {
-  const place = get("cards");
   cardsOf(run).forEach(([id, name, value, told, list], i) => {
-    let card = place.children[i];
-    if (!card) {
-      card = element("section", {className: "panel card" + (i === 0 ? " hero" : "")}, element("h2"), element("div", {className: "value"}), element("p", {className: "told"}), svg("svg", {"aria-hidden": "true"}));
-      card.id = "card-" + id;
-      place.append(card);
-    }
-    const [head, figure, words, drawing] = card.children, [, number, unit] = value.match(/^(.*?)(?:\u00a0(\D+))?$/);
+    const [head, figure, words, drawing] = get("card-" + id).children, [, number, unit] = value.match(/^(.*?)(?:\u00a0(\D+))?$/);
     if (head.textContent !== name) head.textContent = name;
     if (figure.dataset.value !== value) { figure.dataset.value = value; figure.replaceChildren(number, ...(unit ? [element("small", {textContent: " " + unit})] : [])); }
     const below = i === 0 && shownRow(run) < 0 ? say("No test yet: the first one comes with the first measurement.") : told;

@@ -5,7 +5,7 @@ import {colorOf} from "./curves.js";
 import {changed, last, state} from "./state.js";
 import {take} from "./api.js";
 import {isShare, isUp, resultName, resultText} from "./measure.js";
-import {differing, settingsOf} from "./settings.js";
+import {configurationOf, differing, settingsOf} from "./settings.js";
 import {say} from "./words.js";
 
 const MOST_OTHERS = 3;  // settings of a run in the table; the rest by the pointer
@@ -15,12 +15,15 @@ let sorted = {by: "accuracy", down: true};
 const merit = (run, value) => value == null ? null : isUp(run) ? value : -value;
 const best = run => Math.max(...run.series.measurements.accuracy.filter(value => value != null).map(value => merit(run, value)), -Infinity);
 
-// What at least two runs have reached: the highest whole per cent in steps of five, or two digits of
-// another measure.
+// The report's rule: what more than half of the configurations, and at least two, have reached with
+// all their seeds; per cent in steps of five up to 95, or two digits of another measure.
 function goal(runs) {
-  const all = runs.map(best).sort((a, b) => b - a), reached = all[Math.min(1, all.length - 1)];
-  if (isShare(runs[0])) return reached > 0 ? Math.floor(reached * 20 + 1e-9) / 20 : null;
-  if (!Number.isFinite(reached) || reached === 0) return null;
+  const worst = new Map();
+  for (const run of runs) worst.set(configurationOf(run), Math.min(worst.get(configurationOf(run)) ?? Infinity, best(run)));
+  const all = [...worst.values()].filter(Number.isFinite).sort((a, b) => b - a), enough = Math.max(1, Math.floor(worst.size / 2));
+  const reached = all[Math.min(enough, all.length - 1)] ?? 0;
+  if (isShare(runs[0])) return Math.min(Math.floor(reached * 20 + 1e-9) / 20, 0.95) || null;
+  if (reached === 0) return null;
   const ten = 10 ** (Math.floor(Math.log10(Math.abs(reached))) - 1);
   return Math.floor(reached / ten + 1e-9) * ten;
 }

@@ -209,8 +209,15 @@ export function drawCurves(runs, focus) {
     get("curves-legend").dataset.key = key;
     get("curves-legend").replaceChildren(...(runs.length < 2 ? [] : runs.map(run => entryOf(run.name, colorOf(run), dashOf(run)))));
   }
+  let making = false;
   for (const entry of made) {
-    if (entry.key !== key) { entry.key = key; update(entry, runs); }
+    if (entry.key !== key) {
+      // A new chart is much work: one per frame.
+      if (!entry.plot && making) { changed(); break; }
+      making ||= !entry.plot;
+      entry.key = key;
+      update(entry, runs);
+    }
     if (entry.section.hidden || !entry.plot) continue;
     const {plot} = entry, at = step => { const value = across(focus, entry.across, Math.min(step, lastStep(focus))); return value == null ? null : plot.valToPos(value, "x"); };
     const left = state.pointer == null ? null : at(state.pointer), from = isReplay(focus) ? at(state.at) : null;

@@ -1,7 +1,7 @@
 // Who talks to whom: nodes in the places of their family, what goes over each edge, and who needs
 // attention. Above 200 nodes a tile per node and no edges (tiles.js).
 import {color, element, get, sizeOf, svg} from "./dom.js";
-import {bytes, count as number, rate, three} from "./format.js";
+import {bytes, count as number, duration, rate, three} from "./format.js";
 import {drawCard, show} from "./node_card.js";
 import {edgesOf, nodesNow, slowest, traffic} from "./nodes.js";
 import {placesOf} from "./places.js";
@@ -89,10 +89,10 @@ function drawEdges(run, place, nodes) {
     if (!full) spots.push([a, b]);
     return full;
   };
-  edges.forEach(([i, j, weight], k) => {
+  edges.forEach(([i, j, weight, narrowest, latency], k) => {
     const [[x, y], [u, v]] = [at[i], at[j]];
     const middle = bends(i, j) ? outward([(x + u) / 2, (y + v) / 2], [u - x, v - y], [width / 2, height / 2], radius) : [(x + u) / 2, (y + v) / 2];
-    const label = `${nodeName(run, i)} – ${nodeName(run, j)}: ${weight == null ? "" : three(weight) + ", "}` + say("{0} there, {1} back", bytes(of(i, j).bytes), bytes(of(j, i).bytes));
+    const label = `${nodeName(run, i)} – ${nodeName(run, j)}: ${weight == null ? "" : three(weight) + ", "}` + say("{0} there, {1} back", bytes(of(i, j).bytes), bytes(of(j, i).bytes)) + (narrowest ? say(", link of {0} and {1}", rate(narrowest), duration(latency)) : "");
     const line = svg("path", {class: "edge", "data-edge": `${i},${j}`, "data-there": of(i, j).bytes, "data-back": of(j, i).bytes, fill: "none",
       d: `M${x} ${y}Q${2 * middle[0] - (x + u) / 2} ${2 * middle[1] - (y + v) / 2} ${u} ${v}`, stroke: weight < 0 ? color("bad") : color("line2"), "stroke-width": (1.5 + 3 * both[k] / most).toFixed(2),
       "stroke-dasharray": weight < 0 ? "6 3" : null, opacity: gone.has(i) || gone.has(j) ? 0.35 : null}, drawing);

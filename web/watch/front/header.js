@@ -3,7 +3,7 @@ import {element, fillList, get} from "./dom.js";
 import {amount, duration, nodesText} from "./format.js";
 import {show} from "./compare.js";
 import {graphName} from "./graph.js";
-import {lastStep, state, viewOf} from "./state.js";
+import {hasNone, lastStep, state, viewOf} from "./state.js";
 import {otherLanguage, say} from "./words.js";
 
 const GOOD_ENDS = ["", "steps", "target", "interrupted", "no samples left"];
@@ -21,10 +21,11 @@ export function drawHeader(run) {
   get("theme").textContent = say(document.documentElement.dataset.theme === "dark" ? "Light" : "Dark");
   if (state.silent) pill(say("Not updated for {0}", duration((performance.now() - state.heard) / 1000)), "note");
   else if (state.problem) pill(say("The update could not be read: {0}", state.problem), "failed");
-  else if (!run?.series) pill(say(state.connected ? "No run here yet. Start one: {0}" : "Connecting…", "veche train"), "");
+  else if (!run?.series) pill(hasNone() ? say("Start one: {0}", "veche train") : say("Connecting…"), "");
   else if (state.at != null && state.at < lastStep(run)) pill(say("Replay"), "note");
   else if (!run.ended) pill(say("Training"), "live");
   else pill(say(GOOD_ENDS.includes(run.series.stopped) ? "Ended" : "Failed"), GOOD_ENDS.includes(run.series.stopped) ? "" : "failed");
+  if (hasNone()) get("title").textContent = say("No run here yet");
   if (!run?.about || !run.series || !run.graph) return;
   get("why").textContent = run.ended && !GOOD_ENDS.includes(run.series.stopped) ? run.series.stopped : "";
   get("title").textContent = run.name;

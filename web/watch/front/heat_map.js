@@ -1,7 +1,7 @@
 // Nodes over time: a row per node, coloured by the chosen measure; with more nodes than rows, the
 // mean of several. What does not move is drawn once; pointer and replay lie over it.
 import {choice, color, element, get, isDark} from "./dom.js";
-import {follow, groupsOf, hatch, losses, mean, moving, movePointer, overTime, still, BOTTOM, TOP} from "./over_time.js";
+import {follow, groupsOf, hatch, losses, mean, isComing, moving, movePointer, overTime, still, BOTTOM, TOP} from "./over_time.js";
 import {attention, NAMES, rampColor, rampLegend} from "./ramp.js";
 import {take} from "./api.js";
 import {changed, choose, columnOf, graphNodes, isNamed, nodeName, state, valueAt} from "./state.js";
@@ -53,9 +53,10 @@ function picture(run, groups) {
 export function drawMap(run) {
   choice(get("measure"), CHOICES.map(([value, words]) => [value, say(words)]), state.measure, value => { state.measure = value; changed(); take(); });
   const count = run.nodes?.count ?? 0;
+  get("map").classList.toggle("coming", isComing(run) && !columnOf(run, state.measure));
   if (count === 0 || !columnOf(run, state.measure)) {
     if (!get("map").querySelector(".empty")) get("map").replaceChildren(element("p", {className: "empty"}));
-    get("map").firstChild.textContent = say("No measurement yet.");
+    get("map").firstChild.textContent = isComing(run) ? "" : say("No measurement yet.");
     get("map-legend").replaceChildren();
     delete get("map-legend").dataset.key;
     return;

@@ -11,30 +11,31 @@ import {drawEvents} from "./marks.js";
 import {drawRunBar} from "./run_bar.js";
 import {drawSample} from "./sample.js";
 import {drawMultiples} from "./multiples.js";
-import {changed, focused, onChange, state} from "./state.js";
+import {changed, focused, hasNone, onChange, state} from "./state.js";
 import {drawTimeline} from "./timeline.js";
 import {drawWaited} from "./waited.js";
 import {otherLanguage, sayPage, speak} from "./words.js";
 
+const chosenRuns = run => [...state.runs.values()].filter(one => one.series && one.about && (state.chosen.has(one.name) || one === run));
+const PARTS = [drawRunBar, drawCards, drawGraph, drawMap, drawTimeline, drawEvents, drawWaited, run => drawCurves(chosenRuns(run), run), drawRuns,
+  run => drawMultiples(chosenRuns(run), run), drawSample, drawConfig];
+// The first time a part is added per frame, so that the page answers and scrolls meanwhile.
+let ready = 1;
+
+function drawConfig(run) {
+  if (get("config").textContent !== run.about.config) get("config").textContent = run.about.config;
+}
+
 onChange(() => {
   sayPage();
-  const run = focused();
+  const run = focused(), known = run?.series && run.about && run.graph && run.nodes && run.now;
   drawHeader(run);
-  if (!run?.series || !run.about || !run.graph || !run.nodes || !run.now) return;
-  drawRunBar(run);
-  drawCards(run);
-  drawGraph(run);
-  drawMap(run);
-  drawTimeline(run);
-  drawEvents(run);
-  drawWaited(run);
-  const runs = [...state.runs.values()].filter(one => one.series && one.about && (state.chosen.has(one.name) || one === run));
-  drawCurves(runs, run);
-  drawRuns(run);
-  drawMultiples(runs, run);
-  drawSample(run);
-  if (!performance.getEntriesByName("first-drawing").length) performance.mark("first-drawing");  // a test reads when
-  if (get("config").textContent !== run.about.config) get("config").textContent = run.about.config;
+  if (known) {
+    for (const draw of PARTS.slice(0, ready)) draw(run);
+    if (!performance.getEntriesByName("first-drawing").length) performance.mark("first-drawing");  // a test reads when
+    if (ready < PARTS.length) { ++ready; changed(); return; }
+  }
+  document.body.classList.toggle("loading", !known && !state.problem && !hasNone());
 });
 
 const system = matchMedia("(prefers-color-scheme: dark)");

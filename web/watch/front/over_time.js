@@ -88,6 +88,9 @@ export function hatch(context, x, y, wide, high) {
   context.restore();
 }
 
+// Whether there are measurements, so that a column that is not here yet will be.
+export const isComing = run => run.nodes.step.length > 0;
+
 // [[node, from, to], ..]: the steps between which nodes were lost.
 export function losses(run, end) {
   const since = new Map(), all = [];

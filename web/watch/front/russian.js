@@ -1,6 +1,6 @@
 // Russian for words.js. A sentence that is missing here stays English; a test compares the keys.
 export const russian = {
-  "Connecting…": "Соединение…", "Training": "Обучение", "Ended": "Завершён", "Failed": "Ошибка", "Replay": "Повтор",
+  "Connecting…": "Соединение…", "Progress of the run": "Ход обучения", "Result": "Результат", "Speed": "Скорость", "Training": "Обучение", "Ended": "Завершён", "Failed": "Ошибка", "Replay": "Повтор",
   "Not updated for {0}": "Нет данных {0}", "Dark": "Тёмная", "Light": "Светлая", "Run shown": "Показанный запуск",
   "Strategy": "Стратегия", "Graph": "Граф", "Model": "Модель", "Data": "Данные", "Engine": "Транспорт", "Codec": "Сжатие",
   "{0} nodes": "узлов: {0}", "Step {0}": "Шаг {0}", "of {0}": "из {0}", "epoch {0}": "эпоха {0}",
@@ -25,9 +25,9 @@ export const russian = {
   "Run started": "Запуск начат", "{0} is lost": "{0} потерян", "{0} is back": "{0} вернулся", "{0} has joined": "{0} присоединился", "View: {0}": "Состав: {0}", "1 node": "узлов: 1", "Best averaged model": "Лучшая усреднённая модель", "Checkpoint": "Контрольная точка", "Run ended": "Запуск завершён", "step {0}": "шаг {0}",
   "it made no step since the last measurement": "не сделал ни шага с прошлого измерения", "{0} on the test set": "{0} на тестовых данных",
   "Step": "Шаг", "Seconds": "Секунды", "Bytes": "Байты", "Epoch": "Эпоха", "Log scale": "Логарифм", "Smoothing": "Сглаживание", "Save": "Сохранить", "At the pointer": "Под указателем", "Now": "Сейчас", "mean of the nodes": "среднее узлов", "averaged model": "усреднённая модель", "Learning rate": "Скорость обучения",
-  "Run": "Запуск", "State": "Состояние", "Bytes to {0}": "Байт до {0}", "Seconds to {0}": "Секунд до {0}", "not reached": "не достигнуто", "cost of reaching {0}; marked cells differ from the run shown": "цена достижения {0}; выделено то, что отличается от показанного запуска", "training": "обучается", "ended": "завершён", "No run here yet. Start one: {0}": "Запусков ещё нет. Начните: {0}",
+  "Run": "Запуск", "State": "Состояние", "Bytes to {0}": "Байт до {0}", "Seconds to {0}": "Секунд до {0}", "not reached": "не достигнуто", "cost of reaching {0}; marked cells differ from the run shown": "цена достижения {0}; выделено то, что отличается от показанного запуска", "training": "обучается", "ended": "завершён", "No run here yet": "Запусков здесь ещё нет", "Start one: {0}": "Начните с команды: {0}",
   "arrow keys move the pointer, plus and minus zoom, Escape ends it": "стрелки двигают указатель, плюс и минус меняют масштаб, Escape сбрасывает", "The update could not be read: {0}": "Обновление не прочитано: {0}",
-  "arrow keys go to neighbours, Enter chooses": "стрелки — к соседям, Enter — выбрать", "lost nodes: {0}": "потеряны: {0}", "{0} there, {1} back": "{0} туда, {1} обратно",
+  "arrow keys go to neighbours, Enter chooses": "стрелки — к соседям, Enter — выбрать", "lost nodes: {0}": "потеряны: {0}", "{0} there, {1} back": "{0} туда, {1} обратно", ", link of {0} and {1}": ", канал {0} и {1}",
   "RMSE": "RMSE", "{0} over bytes": "{0} по байтам", "Steps per second": "Шагов в секунду", "Steps/s": "Шагов/с", "{0} parameters": "параметров: {0}",
   "a graph of groups of nodes": "граф из групп узлов", "lost ones keep their place": "потерянные остаются на месте", "arcs are the wrapped edges": "дуги — замыкающие рёбра", "{0} members": "участников: {0}", "since step {0}": "с шага {0}",
   "Edge: {0}, median": "Ребро: {0}, медиана", "Edge: {0}, mean": "Ребро: {0}, среднее", "{0} edges": "рёбер: {0}", "nodes as tiles": "узлы клетками", "lags most": "отстаёт сильнее всех",

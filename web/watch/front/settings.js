@@ -12,6 +12,10 @@ export function settingsOf(run) {
   return map;
 }
 
+// Runs of one configuration differ only in these.
+const WITHOUT_SAY = new Set(["run.name", "run.out", "run.seed"]);
+export const configurationOf = run => JSON.stringify([...settingsOf(run)].filter(([key]) => !WITHOUT_SAY.has(key)).sort());
+
 // What differs between any two runs anyway, or has a column of its own.
 const TOLD = new Set(["run.name", "run.out", "grid.name", "grid.listen", "strategy.name", "topology.graph", "compress.codec"]);
 

@@ -12,6 +12,8 @@ export const state = {
   across: "step", log: false, smooth: 0,
 };
 
+// The server was heard, and knows of no run.
+export const hasNone = () => state.connected && state.runs.size === 0;
 export const focused = () => state.runs.get(state.focus);
 
 let draw = () => {}, waiting = false;

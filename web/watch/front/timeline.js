@@ -4,12 +4,13 @@ import {color, element, get, sizeOf} from "./dom.js";
 import {percent} from "./format.js";
 import {lostNow} from "./nodes.js";
 import {markSvg, marksOf, NAMES_OF_MARKS} from "./marks.js";
-import {BOTTOM, follow, groupsOf, hatch, losses, mean, moving, movePointer, overTime, still, TOP} from "./over_time.js";
+import {BOTTOM, follow, groupsOf, hatch, isComing, losses, mean, moving, movePointer, overTime, still, TOP} from "./over_time.js";
 import {columnOf, indexAt, isNamed, nodeName, shownStep, state, valueAt} from "./state.js";
 import {say} from "./words.js";
 
 const MOST_BANDS = 25;
 const bandOf = groups => groups.length <= 6 ? 44 : 26;
+const heightOf = groups => TOP + BOTTOM + groups.length * bandOf(groups);
 const PARTS = [["computing", "compute"], ["communicating", "communicate"], ["waiting", "wait"]];
 
 function drawBands({context, span, steps, x, most}, run, groups) {
@@ -32,9 +33,11 @@ function drawBands({context, span, steps, x, most}, run, groups) {
 }
 
 export function drawTimeline(run) {
-  const place = get("line"), count = run.nodes?.count ?? 0;
-  if (count === 0 || !PARTS.every(([what]) => columnOf(run, what))) {
-    place.replaceChildren(element("p", {className: "empty", textContent: say("No measurement yet.")}));
+  const place = get("line"), count = run.nodes?.count ?? 0, known = PARTS.every(([what]) => columnOf(run, what));
+  place.classList.toggle("coming", isComing(run) && !known);
+  place.style.minHeight = count > 0 ? 24 + heightOf(groupsOf(count, MOST_BANDS)) + "px" : "";  // with its padding
+  if (count === 0 || !known) {
+    place.replaceChildren(element("p", {className: "empty", textContent: isComing(run) ? "" : say("No measurement yet.")}));
     return;
   }
   let canvas = place.querySelector("canvas");
@@ -47,8 +50,8 @@ export function drawTimeline(run) {
   }
   canvas.run = run;
   canvas.setAttribute("aria-label", `${say("Timeline")}: ${say("how every node spends its time")}`);
-  const groups = groupsOf(count, MOST_BANDS), band = bandOf(groups), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
-  const over = overTime(run, canvas, TOP + BOTTOM + groups.length * band, narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92);
+  const groups = groupsOf(count, MOST_BANDS), narrow = sizeOf(place)[0] < 480, grouped = groups.length < count;
+  const over = overTime(run, canvas, heightOf(groups), narrow ? 30 : grouped ? 124 : 84, narrow ? 4 : 92);
   still(over, run, [PARTS.map(([what]) => run.columns.get(what).version), state.nodes], layer => { drawBands(layer, run, groups); drawNames(layer, run, groups, narrow); });
   if (!narrow) drawWaits(over, run, groups);
   moving(over);
