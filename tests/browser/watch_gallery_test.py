@@ -35,6 +35,10 @@ class Gallery(SeenTest):
         self.train("torus-3x3", SLOW, {"run.steps": 300, "run.eval_every": 5, "cluster.nodes": 9, "topology.graph": "torus:3x3"})
         self.watch("runs/torus-3x3")
         self.shown("light", 9)
+        # What went over the lines is what the nodes sent, though the run ended soon after its last report.
+        sent = json.loads((self.folder / "runs/torus-3x3/summary.json").read_text())["bytes_sent"]
+        lines = self.browser.execute_script("return [...document.querySelectorAll('#graph .edge')].map(one => [one.dataset.there, one.dataset.back])")
+        self.assertAlmostEqual(sum(float(there) + float(back) for there, back in lines), sent, delta=0.05 * sent)
         self.shown("dark", 9, "dark")
         self.shown("phone", 9, width=390)
         self.screen(1440)

@@ -5,7 +5,7 @@ import {state, shownStep, indexAt, isReplay, graphNodes, valueAt, viewOf} from "
 // communicating, bytes, speed}, ..]; `there`: it takes part now, or did.
 export function nodesNow(run) {
   const count = graphNodes(run), steps = run.nodes?.step ?? [], step = shownStep(run);
-  const row = indexAt(steps, step), now = isReplay(run) ? null : run.now;
+  const row = indexAt(steps, step), now = isReplay(run) || isOlder(run) ? null : run.now;
   const lost = new Set(), joined = new Map();
   for (const mark of run.series.marks) {
     if (mark.step > step) break;
@@ -39,6 +39,9 @@ export function lostNow(run) {
   return lost;
 }
 
+// Of a run that ended soon after its last report the measurements know more than the report.
+const isOlder = run => run.series.ended && (run.now?.step ?? 0) < (run.nodes?.step.at(-1) ?? 0);
+
 // Bytes per second from `from` to `to`, by "from,to": of the last half second while the run goes
 // on, else the mean of the run. Where an engine counts no peers, a node's bytes are divided evenly
 // over its edges.
@@ -48,6 +51,16 @@ export function traffic(run, edges) {
   const near = new Map();
   for (const [i, j] of edges) { near.set(i, [...near.get(i) ?? [], j]); near.set(j, [...near.get(j) ?? [], i]); }
   let live = false;
+  if (isOlder(run)) {
+    // Each node's bytes, divided as in its report.
+    const last = run.nodes.step.length - 1, time = run.series.measurements.seconds.at(-1);
+    now.forEach((row, i) => {
+      const sent = valueAt(run, "bytes", i, last), sum = row.to.reduce((all, [, bytes]) => all + bytes, 0);
+      const to = sum > 0 ? row.to.map(([j, bytes]) => [j, bytes / sum]) : (near.get(i) ?? []).map(j => [j, 1 / near.get(i).length]);
+      if (sent != null) for (const [j, part] of to) rates.set(i + "," + j, {bytes: sent * part, rate: time > 0 ? sent * part / time : null});
+    });
+    return {rates, live};
+  }
   now.forEach((row, i) => {
     const was = before[i] && seconds(row) > seconds(before[i]) && row.bytes >= before[i].bytes ? before[i] : null;
     live ||= was !== null;
