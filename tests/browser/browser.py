@@ -49,8 +49,24 @@ class BrowserTest(ServedTest):
                           and urllib.parse.urlsplit(name).netloc != f"127.0.0.1:{self.port}"], [])
         super().tearDown()
 
+    def again(self, what):
+        """What `what` gives, tried again if an element was drawn anew between being found and being used."""
+        for _ in range(9):
+            with contextlib.suppress(StaleElementReferenceException):
+                return what()
+        return what()
+
     def text(self, name):
-        return self.browser.find_element(By.ID, name).text
+        return self.text_of(f"#{name}")
+
+    def text_of(self, selector):
+        return self.again(lambda: self.browser.find_element(By.CSS_SELECTOR, selector).text)
+
+    def texts_of(self, selector):
+        return self.again(lambda: [element.text.strip() for element in self.all(selector)])
+
+    def click(self, selector):
+        self.again(lambda: self.browser.find_element(By.CSS_SELECTOR, selector).click())
 
     def all(self, selector):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)

@@ -60,7 +60,7 @@ class Gallery(SeenTest):
         self.watch("runs/ring-4", "runs/ring-4-int8", "runs/allreduce-4")
         self.shown("three-runs", 4)
         self.assertEqual(len(self.all("#multiples figure")), 3)
-        marked = {cell.text for cell in self.all("#runs .differs")}
+        marked = set(self.texts_of("#runs .differs"))
         self.assertTrue({"consensus", "int8", "momentum 0.0"} <= marked, marked)
         self.assert_usable()
 
@@ -110,7 +110,7 @@ class Gallery(SeenTest):
         tiles = self.browser.switch_to.active_element
         for key in (Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_DOWN):
             tiles.send_keys(key)
-        self.until(lambda: "Node 42" in self.browser.find_element(By.CSS_SELECTOR, "#graph .pop").text)
+        self.until(lambda: "Node 42" in self.text_of("#graph .pop"))
         tiles.send_keys(Keys.ENTER)
         self.until(lambda: "node 42" in self.text("chart-distance"))
         tiles.send_keys(Keys.ENTER)

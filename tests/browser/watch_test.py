@@ -199,10 +199,10 @@ class Seen(SeenTest):
         self.assertIn("mlp, 2,410 parameters", self.text("facts"))  # 64 x 32 + 32, 32 x 10 + 10
         self.assertEqual([chart.is_displayed() for chart in self.all("#chart-distance, #chart-waiting, #chart-steps")], [False] * 3)
         for node in (1, 3):
-            self.browser.find_element(By.CSS_SELECTOR, f'#graph .node[data-node="{node}"]').click()
+            self.click(f'#graph .node[data-node="{node}"]')
         for chart in ("accuracy", "loss", "distance", "waiting", "steps"):
             self.until(lambda: "node 1" in self.text(f"chart-{chart}") and "node 3" in self.text(f"chart-{chart}"))
-        self.assertIn("Steps/s", self.browser.find_element(By.CSS_SELECTOR, "#graph .pop").text)
+        self.assertIn("Steps/s", self.text_of("#graph .pop"))
         veils = lambda: [veil.is_displayed() for veil in self.all("#curves section:not([hidden]) .veil")]
         self.assertEqual(set(veils()), {False})
         self.replay(4)
@@ -253,7 +253,7 @@ class Seen(SeenTest):
         self.browser.execute_script("document.querySelector('#graph .node[data-node=\"0\"]').focus()")
         active().send_keys(Keys.ARROW_DOWN)
         self.until(lambda: active().get_attribute("data-node") not in (None, "0"))
-        self.assertIn("Node ", self.browser.find_element(By.CSS_SELECTOR, "#graph .pop").text)
+        self.assertIn("Node ", self.text_of("#graph .pop"))
         active().send_keys(Keys.ENTER)
         self.until(lambda: len(self.all("#graph .chosen")) == 1)
         self.browser.find_element(By.CSS_SELECTOR, "[data-value=seconds]").send_keys(Keys.ENTER)
@@ -299,16 +299,16 @@ class Seen(SeenTest):
         best = [max(json.loads(line)["average_model"]["accuracy"] for line in (self.folder / f"runs/{name}/metrics.jsonl").read_text().splitlines()) for name in "ab"]
         self.assertIn(f"reaching {min(math.floor(min(best) * 20 + 1e-9) * 5, 95)}.0 %", self.text("runs-about"))
         # The table: sorted by a click, filtered by words; a run less among the curves; another shown.
-        names = lambda: [cell.text.strip() for cell in self.all("#runs tbody td:first-child")]
+        names = lambda: self.texts_of("#runs tbody td:first-child")
         self.assertEqual(sorted(names()), ["a", "b"])
         self.browser.find_element(By.ID, "filter").send_keys("nothing like this")
         self.until(lambda: names() == [])
         self.browser.find_element(By.ID, "filter").clear()
         self.browser.find_element(By.ID, "filter").send_keys(Keys.BACKSPACE)
         self.until(lambda: len(names()) == 2)
-        self.browser.find_element(By.CSS_SELECTOR, "#runs thead button").click()
+        self.click("#runs thead button")
         self.until(lambda: names() == ["b", "a"])
-        self.browser.find_element(By.CSS_SELECTOR, "#runs [data-run=b]").click()
+        self.click("#runs [data-run=b]")
         self.until(lambda: self.text("curves-legend").split() == [])
         self.browser.execute_script("document.querySelector('#runs [data-run=b] ~ button').click()")
         self.until(lambda: self.text("title") == "b")
@@ -340,7 +340,7 @@ class Seen(SeenTest):
         self.open("runs")
         wide = lambda: self.browser.execute_script("return document.documentElement.scrollWidth")
         self.assertLessEqual(wide(), 390)
-        self.browser.find_element(By.ID, "language").click()
+        self.click("#language")
         self.until(lambda: "Шаг" in self.text("far"))
         self.assertEqual(self.browser.find_element(By.TAG_NAME, "html").get_attribute("lang"), "ru")
         self.assertLessEqual(wide(), 390)
